@@ -1,0 +1,40 @@
+// Package measure computes metrics from a record: every number of a report
+// is computed here, once.
+package measure
+
+import "brink/internal/metric"
+
+// Value is one metric in one repetition.
+type Value struct {
+	// Repetition is the repetition's id in the record; Number counts from 1
+	// within the step.
+	Repetition int64   `json:"repetition"`
+	Number     int     `json:"number"`
+	X          float64 `json:"x"`
+	// Censored marks a value known only to be at least X.
+	Censored bool `json:"censored,omitempty"`
+	// Missing says why there is no value; X is then 0 and must not be used.
+	Missing string `json:"missing,omitempty"`
+	// N is the number of requests or samples behind the value.
+	N int64 `json:"n"`
+}
+
+// Cell is one metric of one step over its repetitions, in order of Number.
+type Cell struct {
+	Metric metric.Metric `json:"metric"`
+	Step   string        `json:"step"`
+	Values []Value       `json:"values"`
+	// Twins are the values of the second executions of the baseline.
+	Twins []Value `json:"twins,omitempty"`
+}
+
+// Usable returns the values that are present.
+func (c Cell) Usable() []Value {
+	var v []Value
+	for _, x := range c.Values {
+		if x.Missing == "" {
+			v = append(v, x)
+		}
+	}
+	return v
+}
