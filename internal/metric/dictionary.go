@@ -2,8 +2,8 @@ package metric
 
 // dictionary is sorted by name; Lookup relies on it and a test checks it.
 var dictionary = []Metric{
-	{Name: "aborted", Title: "Aborted answers", Kind: Count, Source: "probes: connection closed before a whole answer"},
 	{Name: "abandoned_max", Title: "Abandoned connections in the accept queue, most", Kind: Count, Source: "samples: inet_diag, CLOSE_WAIT without an inode"},
+	{Name: "aborted", Title: "Aborted answers", Kind: Count, Source: "probes: connection closed before a whole answer"},
 	{Name: "accept_queue_max", Title: "Accept queue, deepest", Kind: Count, Source: "samples: inet_diag Recv-Q of the listening socket", Azure: "HttpQueueLength"},
 	{Name: "answers", Title: "Answers", Kind: Count, Source: "probes with an HTTP status"},
 	{Name: "answers_per_s", Title: "Throughput", Unit: "1/s", Kind: Ratio, Source: "probes: answers over the time from the first due to the last answer"},
@@ -16,6 +16,7 @@ var dictionary = []Metric{
 	{Name: "first_answer_s", Title: "First answer", Unit: "s", Kind: Ratio, Source: "probes: first due to first answer"},
 	{Name: "http_5xx", Title: "5xx answers", Kind: Count, Source: "probes", Azure: "Http5xx"},
 	{Name: "last_answer_s", Title: "Last answer", Unit: "s", Kind: Ratio, Source: "probes: first due to last answer"},
+	{Name: "latency_iqr_ms", Title: "Latency, interquartile range", Unit: "ms", Kind: Ratio, Source: "probes: due to answered, p75 less p25"},
 	{Name: "latency_max_ms", Title: "Latency, longest", Unit: "ms", Kind: Ratio, Source: "probes: due to answered"},
 	{Name: "latency_mean_ms", Title: "Latency, mean", Unit: "ms", Kind: Ratio, Source: "probes: due to answered", Azure: "AverageResponseTime"},
 	{Name: "latency_p50_ms", Title: "Latency, median", Unit: "ms", Kind: Ratio, Source: "probes: due to answered"},
