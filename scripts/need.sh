@@ -19,6 +19,8 @@ if [ "${1:-}" = test ]; then
 	need chromium chromium --version
 	need fonts-dejavu-core test -d /usr/share/fonts/truetype/dejavu
 	need iproute2 ss --version
+	need procps pgrep --version
+	need util-linux taskset --version
 	need gcc cc --version
 fi
 [ -n "$want" ] || exit 0

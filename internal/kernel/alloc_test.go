@@ -1,0 +1,119 @@
+package kernel
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// reading is something that is sampled many times a second.
+type reading struct {
+	name string
+	take func() error
+}
+
+func readerOf[T any](t testing.TB, name string, r *Reader[T], err error) reading {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	t.Cleanup(func() { r.Close() })
+	var dst T
+	return reading{name, func() error { return r.Read(&dst) }}
+}
+
+func ofFile[T any](t testing.TB, name string) func(*Reader[T], error) reading {
+	return func(r *Reader[T], err error) reading {
+		t.Helper()
+		return readerOf(t, name, r, err)
+	}
+}
+
+// readings returns every reading of the sampling path: of this machine, and of
+// the cgroup versions that this machine does not have.
+func readings(t testing.TB) []reading {
+	t.Helper()
+	here, v1, v2 := live(t), open(t, "testdata/linux-3.10"), open(t, "testdata/linux-6.6")
+	p := must[*Process](t)(here.OpenProcess(os.Getpid()))
+	t.Cleanup(func() { p.Close() })
+	master := must[*Process](t)(v1.OpenProcess(812))
+	t.Cleanup(func() { master.Close() })
+	var (
+		stat   PIDStat
+		status PIDStatus
+		sched  SchedStat
+		kids   []int
+	)
+	c1, c2 := must[*Cgroup](t)(v1.CgroupOf(812)), must[*Cgroup](t)(v2.CgroupOf(301))
+	all := []reading{
+		ofFile[Meminfo](t, "meminfo")(here.MeminfoReader()),
+		ofFile[Vmstat](t, "vmstat")(here.VmstatReader()),
+		ofFile[Stat](t, "stat")(here.StatReader()),
+		ofFile[Loadavg](t, "loadavg")(here.LoadavgReader()),
+		ofFile[Netstat](t, "netstat")(here.NetstatReader()),
+		ofFile[PSI](t, "pressure")(v2.PSIReader(PSICPU)),
+		ofFile[CgroupMemory](t, "cgroup v1 memory")(c1.MemoryReader()),
+		ofFile[CgroupCPU](t, "cgroup v1 cpu")(c1.CPUReader()),
+		ofFile[CgroupMemory](t, "cgroup v2 memory")(c2.MemoryReader()),
+		ofFile[CgroupCPU](t, "cgroup v2 cpu")(c2.CPUReader()),
+		ofFile[CgroupPIDs](t, "cgroup pids")(c2.PIDsReader()),
+		ofFile[PSI](t, "cgroup pressure")(c2.PSIReader(PSIMemory)),
+		{"pid stat", func() error { return p.Stat(&stat) }},
+		{"pid status", func() error { return p.Status(&status) }},
+		{"pid schedstat", func() error { return p.SchedStat(&sched) }},
+		{"children of one thread", func() (err error) { kids, err = master.Children(kids[:0]); return err }},
+	}
+	if r, err := here.PSIReader(PSIMemory); err == nil {
+		if one := readerOf(t, "pressure here", r, nil); one.take() == nil {
+			all = append(all, one)
+		}
+	}
+	return append(all, socketReadings(t)...)
+}
+
+func socketReadings(t testing.TB) []reading {
+	t.Helper()
+	d := diag(t)
+	fd := must[int](t)(unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := unix.Listen(fd, 4); err != nil {
+		t.Fatal(err)
+	}
+	var listeners []Listener
+	var queued []QueuedConn
+	return []reading{
+		{"listeners", func() (err error) { listeners, err = d.Listeners(listeners[:0]); return err }},
+		{"queued", func() (err error) { queued, err = d.Queued(0, queued[:0]); return err }},
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	for _, r := range readings(t) {
+		var err error
+		allocs := testing.AllocsPerRun(50, func() {
+			if e := r.take(); e != nil {
+				err = e
+			}
+		})
+		if err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations per reading, want 0", r.name, allocs)
+		}
+	}
+}
+
+func BenchmarkReading(b *testing.B) {
+	for _, r := range readings(b) {
+		b.Run(r.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := r.take(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

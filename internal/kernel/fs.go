@@ -1,0 +1,108 @@
+// Package kernel reads what Linux says about memory, CPU, pressure, processes,
+// sockets and control groups: one file of this package per kernel file.
+//
+// Everything is read below a root directory, so a captured tree is read by the
+// code that reads "/". Kernels differ: a field that this kernel does not have
+// is an unknown [Num], never 0, and a whole file that it does not have is
+// [ErrUnavailable]. A last line without a newline is read like any other; a
+// capture that was cut off in the middle of its last number cannot be told from
+// a whole one where the file has no units.
+//
+// Readings that are taken many times a second go through a [Reader], a
+// [Process] or a [SockDiag]. These keep their descriptors and buffers, and
+// allocate nothing once their buffers have grown to the size of the file,
+// provided that the destination is kept by the caller and reused. None of them
+// is safe for concurrent use.
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// ErrUnavailable says that this kernel (or this captured tree) does not
+	// offer what was asked for: the file is absent, or reading it answers
+	// EOPNOTSUPP, as pressure files do when PSI is switched off.
+	ErrUnavailable = errors.New("not available here")
+
+	// ErrGone says that the process or the cgroup behind a file has ended.
+	ErrGone = errors.New("the process or cgroup has ended")
+
+	// ErrReused says that the pid now belongs to another process than the one
+	// that was opened: its start time differs.
+	ErrReused = errors.New("the pid belongs to another process now")
+)
+
+// FS is a root directory with proc and sys below it. It follows no symbolic
+// link out of that root.
+type FS struct {
+	root *os.Root
+	live bool
+}
+
+// Open opens a root: "/" for this machine, or the directory of a captured tree.
+// It is an error if the directory has neither proc nor sys.
+func Open(root string) (*FS, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("kernel root: %w", err)
+	}
+	if !isDir(r, "proc") && !isDir(r, "sys") {
+		r.Close()
+		return nil, fmt.Errorf("kernel root %s: it has neither proc nor sys below it", root)
+	}
+	return &FS{root: r, live: filepath.Clean(root) == "/"}, nil
+}
+
+// Close releases the root. Readers that were opened from it stay usable.
+func (f *FS) Close() error { return f.root.Close() }
+
+// PIDs lists the processes below proc, in the order of the directory.
+func (f *FS) PIDs() ([]int, error) { return numericNames(f.root, "proc") }
+
+func isDir(r *os.Root, name string) bool {
+	info, err := r.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// numericNames lists the entries of a directory whose names are numbers.
+func numericNames(r *os.Root, dir string) ([]int, error) {
+	d, err := r.Open(dir)
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	ids := make([]int, 0, len(names))
+	for _, name := range names {
+		if id, err := strconv.Atoi(name); err == nil && id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// explain adds the file's name below the root and, where the kernel's errno
+// has a meaning of its own, that meaning.
+func explain(name string, err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.EOPNOTSUPP):
+		return fmt.Errorf("%s: %w: %w", name, ErrUnavailable, err)
+	case errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENODEV):
+		return fmt.Errorf("%s: %w: %w", name, ErrGone, err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

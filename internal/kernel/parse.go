@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// FieldError names a field of a kernel file that is not in the form that the
+// kernel's documentation gives. For results made of [Num] the other fields are
+// filled in all the same, and this one is left unknown.
+type FieldError struct {
+	File  string // below the root
+	Line  int    // from 1
+	Field string
+	Text  string // what stands there, shortened
+	Want  string // what is allowed
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s line %d: %s: %q is not %s", e.File, e.Line, e.Field, e.Text, e.Want)
+}
+
+// faults keeps the first field of a file that could not be understood.
+type faults struct{ first *FieldError }
+
+func (f *faults) add(line int, field string, text []byte, want string) {
+	if f.first == nil {
+		f.first = &FieldError{Line: line, Field: field, Text: shorten(text), Want: want}
+	}
+}
+
+func (f *faults) err() error {
+	if f.first == nil {
+		return nil
+	}
+	return f.first
+}
+
+func shorten(b []byte) string {
+	const most = 60
+	if len(b) > most {
+		return string(b[:most]) + "…"
+	}
+	return string(b)
+}
+
+const (
+	wantNumber = "a whole number below 2^64"
+	wantKB     = "a whole number of kB"
+)
+
+func cutLine(b []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(b, []byte{'\n'})
+	return line, rest
+}
+
+// cutField returns the next run of characters that are neither blanks nor
+// newlines; it is empty at the end.
+func cutField(b []byte) (field, rest []byte) {
+	b = bytes.TrimLeft(b, " \t\n")
+	if i := bytes.IndexAny(b, " \t\n"); i >= 0 {
+		return b[:i], b[i:]
+	}
+	return b, nil
+}
+
+func parseNum(b []byte) (uint64, bool) {
+	v, err := strconv.ParseUint(string(b), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return v, true
+}
+
+// parseKB parses "123 kB" into bytes. The unit is required: without it the
+// line may have been cut off in the middle of the number.
+func parseKB(b []byte) (uint64, bool) {
+	digits, ok := bytes.CutSuffix(bytes.TrimSpace(b), []byte(" kB"))
+	if !ok {
+		return 0, false
+	}
+	v, ok := parseNum(bytes.TrimSpace(digits))
+	if !ok || v > math.MaxUint64/1024 {
+		return 0, false
+	}
+	return v * 1024, true
+}
+
+// parseFlat reads lines of "key value". slot returns where the value of a key
+// goes, nil for a key that is not wanted; several keys with the same slot are
+// added up.
+func parseFlat(b []byte, slot func(key []byte) *Num) error {
+	var bad faults
+	for n := 1; len(b) > 0; n++ {
+		var line []byte
+		line, b = cutLine(b)
+		key, value := cutField(line)
+		dst := slot(key)
+		if dst == nil {
+			continue
+		}
+		value = bytes.TrimSpace(value)
+		v, ok := parseNum(value)
+		if ok && dst.Known {
+			sum := dst.Plus(Num{v, true})
+			v, ok = sum.Get()
+		}
+		if !ok {
+			*dst = Num{}
+			bad.add(n, string(key), value, wantNumber)
+			continue
+		}
+		*dst = Num{v, true}
+	}
+	return bad.err()
+}
+
+// parseSingle reads a file that holds one number.
+func parseSingle(dst *Num, field string, b []byte) error {
+	text := bytes.TrimSpace(b)
+	v, ok := parseNum(text)
+	if !ok {
+		return &FieldError{Line: 1, Field: field, Text: shorten(text), Want: wantNumber}
+	}
+	*dst = Num{v, true}
+	return nil
+}

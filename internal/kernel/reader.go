@@ -1,0 +1,157 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	firstBuffer = 4 << 10
+	// largestFile bounds what a reading may take: /proc/net/tcp has 150 bytes
+	// per socket, every other file is far smaller.
+	largestFile = 64 << 20
+)
+
+// file is an open kernel file that is read again from its start each time.
+type file struct {
+	f    *os.File
+	name string // below the FS's root, for messages
+	buf  []byte
+}
+
+// openFile opens name below r; prefix completes it for messages. O_NONBLOCK
+// keeps a FIFO in a captured tree from blocking the open.
+func openFile(r *os.Root, prefix, name string) (*file, error) {
+	f, err := r.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, explain(prefix+name, err)
+	}
+	return &file{f: f, name: prefix + name, buf: make([]byte, firstBuffer)}, nil
+}
+
+func (f *file) close() error { return f.f.Close() }
+
+// read returns the whole file; the bytes are valid until the next read.
+func (f *file) read() ([]byte, error) {
+	for {
+		n, err := f.f.ReadAt(f.buf, 0)
+		if err == io.EOF {
+			return f.buf[:n], nil
+		}
+		if err != nil {
+			return nil, explain(f.name, err)
+		}
+		if len(f.buf) >= largestFile {
+			return nil, fmt.Errorf("%s: larger than %d MiB, which no kernel file of this kind is", f.name, largestFile>>20)
+		}
+		f.buf = make([]byte, 2*len(f.buf))
+	}
+}
+
+// blame completes a FieldError with the name of the file.
+func (f *file) blame(err error) error {
+	if fe := (*FieldError)(nil); errors.As(err, &fe) {
+		fe.File = f.name
+	}
+	return err
+}
+
+// part is one file of a reading and how it is understood.
+type part[T any] struct {
+	name  string
+	parse func(*T, []byte) error
+	file  *file
+}
+
+// Reader takes the same reading again and again. It keeps its files open and
+// its buffers, and allocates nothing in the steady state.
+type Reader[T any] struct {
+	parts []part[T]
+}
+
+// resetter is a reading that keeps memory of its own from one Read to the next.
+type resetter interface{ reset() }
+
+// newReader opens the parts that exist below r. Fields of absent parts stay
+// unknown; with all of them absent the reading is ErrUnavailable.
+func newReader[T any](r *os.Root, prefix string, parts ...part[T]) (*Reader[T], error) {
+	rd := &Reader[T]{parts: make([]part[T], 0, len(parts))}
+	var absent error
+	for _, p := range parts {
+		f, err := openFile(r, prefix, p.name)
+		if errors.Is(err, ErrUnavailable) {
+			absent = err
+			continue
+		}
+		if err != nil {
+			rd.Close()
+			return nil, err
+		}
+		p.file = f
+		rd.parts = append(rd.parts, p)
+	}
+	if len(rd.parts) == 0 && len(parts) > 1 {
+		return nil, fmt.Errorf("none of %d files is there, the last being %w", len(parts), absent)
+	}
+	if len(rd.parts) == 0 {
+		return nil, absent
+	}
+	return rd, nil
+}
+
+// Read takes the reading into dst. After a [FieldError] the fields that could
+// be understood are filled in; after any other error dst holds nothing.
+func (r *Reader[T]) Read(dst *T) error {
+	clearReading(dst)
+	var bad error
+	for i := range r.parts {
+		p := &r.parts[i]
+		b, err := p.file.read()
+		if err != nil {
+			var nothing T
+			*dst = nothing
+			return err
+		}
+		if err := p.parse(dst, b); err != nil && bad == nil {
+			bad = p.file.blame(err)
+		}
+	}
+	return bad
+}
+
+// Close closes the files. The Reader must not be used afterwards. Closing a nil
+// Reader does nothing.
+func (r *Reader[T]) Close() error {
+	if r == nil {
+		return nil
+	}
+	var err error
+	for _, p := range r.parts {
+		err = errors.Join(err, p.file.close())
+	}
+	return err
+}
+
+func clearReading[T any](dst *T) {
+	if r, ok := any(dst).(resetter); ok {
+		r.reset()
+		return
+	}
+	var nothing T
+	*dst = nothing
+}
+
+// once takes a single reading of one file.
+func once[T any](r *Reader[T], err error) (T, error) {
+	var v T
+	if err != nil {
+		return v, err
+	}
+	defer r.Close()
+	err = r.Read(&v)
+	return v, err
+}

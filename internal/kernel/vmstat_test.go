@@ -1,0 +1,94 @@
+package kernel
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestVmstatAcrossKernels(t *testing.T) {
+	old := must[Vmstat](t)(open(t, "testdata/linux-3.10").Vmstat())
+	wantEqual(t, "3.10 pgscan_kswapd over zones", old.PgscanKswapd, num(5+600+7000))
+	wantEqual(t, "3.10 pgscan_direct without throttle", old.PgscanDirect, num(33+44))
+	wantEqual(t, "3.10 pgscan_direct_throttle", old.PgscanDirectThrottle, num(9))
+	wantEqual(t, "3.10 pgsteal_kswapd", old.PgstealKswapd, num(1+300+4000))
+	wantEqual(t, "3.10 pgsteal_direct", old.PgstealDirect, num(11+22))
+	wantEqual(t, "3.10 allocstall", old.Allocstall, num(83165))
+	wantEqual(t, "3.10 refault", old.WorkingsetRefaultFile, num(4711))
+	wantEqual(t, "3.10 refault anon", old.WorkingsetRefaultAnon, Num{})
+	wantEqual(t, "3.10 oom_kill", old.OOMKill, Num{})
+
+	mid := must[Vmstat](t)(open(t, "testdata/linux-5.10").Vmstat())
+	wantEqual(t, "5.10 allocstall over zones", mid.Allocstall, num(0+2028+30531+7))
+	wantEqual(t, "5.10 pgscan_direct", mid.PgscanDirect, num(310))
+	wantEqual(t, "5.10 refault anon", mid.WorkingsetRefaultAnon, num(21))
+	wantEqual(t, "5.10 pswpout is a known 0", mid.Pswpout, num(0))
+	wantEqual(t, "5.10 oom_kill", mid.OOMKill, num(3))
+	wantEqual(t, "5.10 pgscan_khugepaged", mid.PgscanKhugepaged, Num{})
+
+	recent := must[Vmstat](t)(open(t, "testdata/linux-6.6").Vmstat())
+	wantEqual(t, "6.6 allocstall with device", recent.Allocstall, num(1+2+3+4+5))
+	wantEqual(t, "6.6 pgsteal_direct", recent.PgstealDirect, num(33372))
+	wantEqual(t, "6.6 pgsteal_khugepaged", recent.PgstealKhugepaged, num(12))
+	wantEqual(t, "6.6 pgscan_proactive", recent.PgscanProactive, Num{})
+}
+
+// Fields whose names begin alike are not added up.
+func TestVmstatPrefixesAreNotSummed(t *testing.T) {
+	text := "pgmajfault 5\npgmajfault_s 1\npgmajfault_a 2\npgmajfault_f 2\nkswapd_steal 8\npgsteal_normal 3\n"
+	f, _ := tree(t, map[string]string{"proc/vmstat": text})
+	v := must[Vmstat](t)(f.Vmstat())
+	wantEqual(t, "pgmajfault", v.Pgmajfault, num(5))
+	wantEqual(t, "kswapd_steal", v.PgstealKswapd, num(8))
+	wantEqual(t, "pgsteal_direct", v.PgstealDirect, Num{})
+}
+
+func TestVmstatBadFieldIsNamed(t *testing.T) {
+	f, _ := tree(t, map[string]string{"proc/vmstat": "pswpin 4\npswpout x\npgmajfault 7\n"})
+	v, err := f.Vmstat()
+	wantFieldError(t, err, "proc/vmstat", 2, "pswpout")
+	wantEqual(t, "pswpout", v.Pswpout, Num{})
+	wantEqual(t, "pgmajfault", v.Pgmajfault, num(7))
+}
+
+// Against a reading of the same file with the standard library, before and
+// after ours: totals only rise.
+func TestVmstatLive(t *testing.T) {
+	before := rawVmstat(t)
+	v := must[Vmstat](t)(live(t).Vmstat())
+	after := rawVmstat(t)
+	for key, got := range map[string]Num{
+		"pgfault": v.Pgfault, "pgmajfault": v.Pgmajfault, "pgscan_direct": v.PgscanDirect,
+		"pgscan_kswapd": v.PgscanKswapd, "pswpout": v.Pswpout, "oom_kill": v.OOMKill,
+		"workingset_refault_file": v.WorkingsetRefaultFile,
+	} {
+		if !got.Known || got.Value < before[key] || got.Value > after[key] {
+			t.Errorf("%s = %v, want between %d and %d", key, got, before[key], after[key])
+		}
+	}
+}
+
+func rawVmstat(t *testing.T) map[string]uint64 {
+	t.Helper()
+	m := map[string]uint64{}
+	for line := range strings.Lines(string(must[[]byte](t)(os.ReadFile("/proc/vmstat")))) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		m[key] = must[uint64](t)(strconv.ParseUint(value, 10, 64))
+	}
+	return m
+}
+
+func TestPageSize(t *testing.T) {
+	wantEqual(t, "3.10", open(t, "testdata/linux-3.10").PageSize(), PageSize{Bytes: 4 << 10})
+	wantEqual(t, "5.10, pages of 16 KiB", open(t, "testdata/linux-5.10").PageSize(), PageSize{Bytes: 16 << 10})
+	wantEqual(t, "here", live(t).PageSize(), PageSize{Bytes: uint64(os.Getpagesize())})
+
+	unknown, _ := tree(t, map[string]string{"proc/meminfo": "Mapped: 4096 kB\n"})
+	wantEqual(t, "no vmstat", unknown.PageSize(), PageSize{Bytes: 4096, Assumed: true})
+	torn, _ := tree(t, map[string]string{
+		"proc/meminfo": "Mapped: 4096 kB\nShmem: 4096 kB\n",
+		"proc/vmstat":  "nr_mapped 1024\nnr_shmem 256\n",
+	})
+	wantEqual(t, "fields that disagree", torn.PageSize(), PageSize{Bytes: 4096, Assumed: true})
+}
