@@ -1,0 +1,56 @@
+package stats
+
+import (
+	"math"
+	"testing"
+)
+
+// By hand. ceil(8 / 4) × 5 s is 10 s; the sign test's p is 1/2^n.
+func TestRelativeErrorsByHand(t *testing.T) {
+	f := RelativeErrors(Of(10.1, 9.9, 10.2, 10, 10.3, 9.8), []float64{10, 10, 10, 10, 10, 10}, 0.95)
+	wantExact(t, "max", f.MaxAbs, 0.03)
+	wantExact(t, "median", f.Median, 0.005)
+	wantInterval(t, "interval", f.MedianInterval, -0.02, 0.03, 0.96875)
+	for tolerance, want := range map[float64]int{0.03: 6, 0.02: 5, 0.005: 1, 0.001: 1} {
+		within, p := f.Within(tolerance)
+		if within != want {
+			t.Errorf("%d are within %v, want %d", within, tolerance, want)
+		}
+		if within == 6 {
+			near(t, "p", p, 1./64, 1e-12)
+		}
+		if within == 5 {
+			near(t, "p", p, 7./64, 1e-12)
+		}
+	}
+	if _, p := (LawFit{}).Within(1); p != 1 {
+		t.Errorf("no fit has p = %v", p)
+	}
+}
+
+func TestRelativeErrorsWithCensoredValue(t *testing.T) {
+	f := RelativeErrors(Sample{{X: 10}, {X: 10.5}, AtLeast(8)}, []float64{10, 10, 10}, 0.5)
+	if f.MaxAbs.String() != "≥ 0.05" || f.Median.String() != "0 to 0.05" {
+		t.Errorf("max %v, median %v", f.MaxAbs, f.Median)
+	}
+	if within, _ := f.Within(0.5); within != 2 {
+		t.Errorf("%d within 50 %%, want the two that were seen", within)
+	}
+	sound(t, f)
+}
+
+func TestRelativeErrorsRefuse(t *testing.T) {
+	for name, f := range map[string]LawFit{
+		"zero":     RelativeErrors(Of(1), []float64{0}, 0.9),
+		"negative": RelativeErrors(Of(1), []float64{-1}, 0.9),
+		"lengths":  RelativeErrors(Of(1, 2), []float64{1}, 0.9),
+		"NaN":      RelativeErrors(Of(1), []float64{math.NaN()}, 0.9),
+		"overflow": RelativeErrors(Of(1e308), []float64{1e-308}, 0.9),
+		"empty":    RelativeErrors(nil, nil, 0.9),
+	} {
+		if f.Reason == "" || f.Median.Known() || f.MedianInterval.Known() {
+			t.Errorf("%s: %+v", name, f)
+		}
+		sound(t, f)
+	}
+}
