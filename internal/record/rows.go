@@ -5,6 +5,21 @@ package record
 
 import "brink/internal/wire"
 
+// FileName is the name of the record in the directory of a run.
+const FileName = "record.db"
+
+// Status values of a run and of its repetitions. A run is running, done,
+// interrupted or broken; a repetition is running, done, invalid, failed or
+// interrupted.
+const (
+	Running     = "running"
+	Done        = "done"
+	Interrupted = "interrupted"
+	Broken      = "broken"
+	Invalid     = "invalid"
+	Failed      = "failed"
+)
+
 // Run describes the whole run; there is one per record.
 type Run struct {
 	ID string
@@ -34,7 +49,11 @@ type Run struct {
 type Fact struct{ Name, Value string }
 
 // Requirement is one need that was missed, and what follows from it.
-type Requirement struct{ Need, App, Consequence string }
+type Requirement struct {
+	Need, App, Consequence string
+	// Substituted tells that something else took the place of what was missing.
+	Substituted bool
+}
 
 // Step is one configuration under test.
 type Step struct {
@@ -54,7 +73,9 @@ type Repetition struct {
 	// run's order, from 1.
 	Number, Position int
 	// Twin marks the second execution of the baseline in the same round.
-	Twin      bool
+	Twin bool
+	// Phase counts the phases of an intervention from 1, 0 outside one.
+	Phase     int
 	StartedNs int64
 	// TrafficNs is when traffic began, TrafficEndNs when its last answer was in.
 	TrafficNs, TrafficEndNs int64

@@ -8,9 +8,12 @@ const Version = 1
 
 // App describes one program that the agent starts and supervises.
 type App struct {
-	Name        string            `json:"name"`
-	Runtime     string            `json:"runtime"`
-	Command     []string          `json:"command,omitempty"`
+	Name    string   `json:"name"`
+	Runtime string   `json:"runtime"`
+	Command []string `json:"command,omitempty"`
+	// Interpreter is the path of the program that runs the app's code, where
+	// it is known; otherwise the agent looks for one that can.
+	Interpreter string            `json:"interpreter,omitempty"`
 	WorkerClass string            `json:"worker_class,omitempty"`
 	Workers     int               `json:"workers,omitempty"`
 	Threads     int               `json:"threads,omitempty"`
@@ -21,7 +24,7 @@ type App struct {
 	Env         map[string]string `json:"env,omitempty"`
 	// Addr is host:port to listen on; port 0 lets the agent choose.
 	Addr string `json:"addr"`
-	// StartLimitNs bounds the time from deployed to healthy.
+	// StartLimitNs bounds the time from started to healthy; 0 means 30 s.
 	StartLimitNs int64 `json:"start_limit_ns"`
 	// CPUs is the plan's CPU count, applied by affinity; 0 leaves it alone.
 	CPUs int `json:"cpus,omitempty"`

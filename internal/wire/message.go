@@ -1,0 +1,171 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Message is one of Hello, Request, Response, Event, Log (by value) and
+// *Sample.
+type Message interface{ kind() frameKind }
+
+// Hello opens a connection: each side states what it is before anything else.
+type Hello struct {
+	Version int `json:"version"`
+	// Program names the speaker and its version for error messages.
+	Program string `json:"program,omitempty"`
+	// Capabilities lists what the speaker can do beyond the protocol's core.
+	Capabilities []Capability `json:"capabilities,omitempty"`
+}
+
+// Can tells whether the speaker has the capability.
+func (h Hello) Can(c Capability) bool {
+	for _, have := range h.Capabilities {
+		if have == c {
+			return true
+		}
+	}
+	return false
+}
+
+// Capability is something that an agent may or may not be able to do on its
+// machine. A lab asks only for what the agent has stated.
+type Capability string
+
+// The capabilities of an agent.
+const (
+	// Affinity: CPUs of an App is applied.
+	Affinity Capability = "affinity"
+	// QueueSignals: accept queues can be read.
+	QueueSignals Capability = "queue"
+	// PSISignals: /proc/pressure exists.
+	PSISignals Capability = "psi"
+)
+
+// Method names what a Request asks for.
+type Method string
+
+// The methods, with the types of their bodies.
+const (
+	// Deploy starts an App and answers Endpoint, or a Fault of kind
+	// StartFailed.
+	Deploy Method = "deploy"
+	// StopApp stops the app named in AppName and answers nothing, when no
+	// process of it is left.
+	StopApp Method = "stop_app"
+	// StartSampling takes Sampling and answers nothing. A later one replaces
+	// the interval.
+	StartSampling Method = "start_sampling"
+	// StopSampling takes and answers nothing; no Sample follows the answer.
+	StopSampling Method = "stop_sampling"
+	// Shutdown stops all apps, removes the run directory, answers nothing and
+	// closes the connection.
+	Shutdown Method = "shutdown"
+	// Environment takes nothing and answers []Fact.
+	Environment Method = "environment"
+	// ClockProbe takes nothing and answers ClockReading.
+	ClockProbe Method = "clock_probe"
+)
+
+// Request asks the agent for something. Each ID is used once.
+type Request struct {
+	ID     uint64          `json:"id"`
+	Method Method          `json:"method"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+// Response answers the Request with the same ID; Fault is nil on success.
+type Response struct {
+	ID    uint64          `json:"id"`
+	Fault *Fault          `json:"fault,omitempty"`
+	Body  json.RawMessage `json:"body,omitempty"`
+}
+
+// FaultKind tells what a failed request means for the run.
+type FaultKind string
+
+// The kinds of fault.
+const (
+	// BadRequest: the request itself was wrong.
+	BadRequest FaultKind = "bad_request"
+	// StartFailed: the app did not become healthy, which is data.
+	StartFailed FaultKind = "start_failed"
+	// Internal: the agent could not do its work.
+	Internal FaultKind = "internal"
+)
+
+// Fault is an error that crossed the connection.
+type Fault struct {
+	Kind FaultKind `json:"kind"`
+	Text string    `json:"text"`
+}
+
+func (f *Fault) Error() string { return f.Text }
+
+// AppName is the body of StopApp.
+type AppName struct {
+	Name string `json:"name"`
+}
+
+// Sampling is the body of StartSampling.
+type Sampling struct {
+	// EveryNs is the interval between samples, at least 1 ms.
+	EveryNs int64 `json:"every_ns"`
+}
+
+// Endpoint is the answer to Deploy.
+type Endpoint struct {
+	Addr string `json:"addr"`
+	Pid  int    `json:"pid"`
+}
+
+// Fact is one line of the answer to Environment.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// ClockReading is the agent's clock (Unix time, ns) when it received a
+// ClockProbe and when it answered.
+type ClockReading struct {
+	ReceivedNs int64 `json:"received_ns"`
+	AnsweredNs int64 `json:"answered_ns"`
+}
+
+func (Hello) kind() frameKind    { return frameHello }
+func (Request) kind() frameKind  { return frameRequest }
+func (Response) kind() frameKind { return frameResponse }
+func (Event) kind() frameKind    { return frameEvent }
+func (Log) kind() frameKind      { return frameLog }
+func (*Sample) kind() frameKind  { return frameSample }
+
+type frameKind byte
+
+const (
+	frameHello frameKind = iota + 1
+	frameRequest
+	frameResponse
+	frameEvent
+	frameLog
+	frameSample
+)
+
+func (k frameKind) String() string {
+	switch k {
+	case frameHello:
+		return "hello"
+	case frameRequest:
+		return "request"
+	case frameResponse:
+		return "response"
+	case frameEvent:
+		return "event"
+	case frameLog:
+		return "log"
+	case frameSample:
+		return "sample"
+	}
+	return fmt.Sprintf("0x%02x", byte(k))
+}
+
+func (k frameKind) known() bool { return k >= frameHello && k <= frameSample }
