@@ -33,7 +33,9 @@ type Session interface {
 	// Deploy starts an app and returns once it answers /health, it has failed
 	// (a *StartError) or ctx is done. The same app is never deployed twice.
 	Deploy(ctx context.Context, app experiment.App) (Endpoint, error)
-	// Close stops all apps and takes the plan down. It is safe to call twice.
+	// Close stops all apps and takes the plan down; the observer hears nothing
+	// after it. The error says what could not be taken down, or that the plan
+	// had broken while it was in use. It is safe to call twice.
 	Close() error
 }
 

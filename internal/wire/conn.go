@@ -143,7 +143,7 @@ func (c *Conn) Handshake(ours Hello) (Hello, error) {
 	}
 	theirs, ok := m.(Hello)
 	if !ok {
-		return Hello{}, fmt.Errorf("the other side began with a %s where a hello is expected", m.kind())
+		return Hello{}, fmt.Errorf("the other side began with a message of kind %s where a hello is expected", m.kind())
 	}
 	if err := <-sent; err != nil {
 		return Hello{}, err

@@ -178,7 +178,7 @@ func TestHandshakeRefuses(t *testing.T) {
 		{"another version", func(c *Conn) error { return c.Send(Hello{Version: 99, Program: "brink 9"}) },
 			"protocol versions differ: this side (brink 1) speaks 1, the other (brink 9) speaks 99; use the same brink on both"},
 		{"no hello", func(c *Conn) error { return c.Send(Event{App: "a"}) },
-			"the other side began with a event where a hello is expected"},
+			"the other side began with a message of kind event where a hello is expected"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := net.Pipe()

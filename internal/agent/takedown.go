@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// takeDown stops a process and everything that belongs to the app: it asks,
+// and after gracefulLimit insists. It returns when no process is left.
+func (a *app) takeDown(p *process) {
+	a.scan()
+	a.tree.terminate()
+	if !a.awaitEmpty(gracefulLimit) {
+		a.killAll()
+	}
+	a.finish(p)
+}
+
+// killAll kills every process of the app, and those that they start
+// meanwhile, until none is left.
+func (a *app) killAll() {
+	deadline := a.agent.clock.Now().Add(killLimit)
+	for {
+		a.scan()
+		a.tree.kill()
+		if a.awaitEmpty(100 * time.Millisecond) {
+			return
+		}
+		if a.agent.clock.Now().After(deadline) {
+			var left []string
+			for _, id := range a.tree.identities() {
+				left = append(left, id.String())
+			}
+			a.leftErr = fmt.Errorf("app %s: %s cannot be ended", a.spec.Name, strings.Join(left, ", "))
+			return
+		}
+	}
+}
+
+// awaitEmpty waits up to limit until the app has no process left.
+func (a *app) awaitEmpty(limit time.Duration) bool {
+	const pause = 10 * time.Millisecond
+	deadline := a.agent.clock.Now().Add(limit)
+	for {
+		a.scan()
+		if a.tree.empty() {
+			return true
+		}
+		if a.agent.clock.Now().After(deadline) {
+			return false
+		}
+		<-a.agent.clock.After(pause)
+	}
+}
+
+// scan looks for the app's processes and reaps its orphans.
+func (a *app) scan() {
+	a.tree.scan(true)
+	a.agent.spawn.reap(a.tree.orphans(os.Getpid(), nil))
+}
