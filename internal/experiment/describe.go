@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Server names what serves the app: "gunicorn sync", "brink", "node", or the
+// program of a command.
+func (a App) Server() string {
+	switch a.Runtime {
+	case "flask":
+		return "gunicorn " + a.WorkerClass
+	case "go":
+		return "brink"
+	case "command":
+		if len(a.Command) > 0 {
+			return a.Command[0]
+		}
+	}
+	return a.Runtime
+}
+
+// SubstituteWith makes another runtime serve in the app's place, with as many
+// workers and the same limits.
+func (a *App) SubstituteWith(runtime string) {
+	a.Runtime, a.Command, a.WorkerClass, a.Threads = runtime, nil, "", 1
+	if runtime == "flask" {
+		a.WorkerClass = "sync"
+	}
+}
+
+// AppsText lists the step's apps in a few words, such as
+// "api (gunicorn sync, 4 workers)".
+func (s Step) AppsText() string {
+	all := make([]string, len(s.Apps))
+	for i, a := range s.Apps {
+		size := plural(a.Workers, "worker")
+		if a.Threads > 1 {
+			size += fmt.Sprintf(" of %d threads", a.Threads)
+		}
+		if a.AllocMB > 0 {
+			size += fmt.Sprintf(", %d MB", a.AllocMB)
+		}
+		all[i] = fmt.Sprintf("%s (%s, %s)", a.Name, a.Server(), size)
+	}
+	return strings.Join(all, ", ")
+}
+
+// TrafficText lists the step's streams in a few words, such as
+// "5 at once: /thread-hold?secs=1".
+func (s Step) TrafficText() string {
+	all := make([]string, len(s.Traffic))
+	for i, t := range s.Traffic {
+		all[i] = t.shape() + ": " + t.Path
+		if len(s.Apps) > 1 {
+			all[i] += " at " + t.App
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// shape says how many requests come, and how.
+func (t Traffic) shape() string {
+	var text string
+	switch t.Kind {
+	case "batch":
+		if t.Stagger == 0 {
+			return fmt.Sprintf("%d at once", t.Count)
+		}
+		return fmt.Sprintf("%d, %s apart", t.Count, t.Stagger)
+	case "sequential":
+		return fmt.Sprintf("%d in a row", t.Count)
+	case "steady":
+		text = fmt.Sprintf("one every %s", t.Every)
+	default:
+		text = fmt.Sprintf("%v/s %s", t.Rate, t.Arrivals)
+	}
+	if t.Duration > 0 {
+		text += " for " + t.Duration.String()
+	}
+	if t.Count > 0 {
+		text += fmt.Sprintf(", at most %d", t.Count)
+	}
+	return text
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,151 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"reflect"
+	"slices"
+)
+
+// Design is an experiment expanded for one profile: what a lab executes.
+type Design struct {
+	Experiment *Experiment `json:"experiment"`
+	// Profile is the profile's name, empty where none applies.
+	Profile string `json:"profile,omitempty"`
+	// Scale is what the profile's durations were multiplied by.
+	Scale       float64 `json:"scale"`
+	Repetitions int     `json:"repetitions"`
+	Steps       []Step  `json:"steps"`
+	// Warnings do not stand in the way of a run.
+	Warnings FileErrors `json:"warnings,omitempty"`
+	// Sampling is the interval at which the kernel is read.
+	Sampling Duration `json:"sampling"`
+	// Source is the file with its overrides applied, as Experiment.YAML gives it.
+	Source []byte `json:"-"`
+}
+
+// LoadDesign parses a file and expands it for the profile of the options.
+func LoadDesign(name string, data []byte, opts Options) (*Design, error) {
+	e, err := Parse(name, data, opts)
+	if err != nil {
+		return nil, err
+	}
+	return e.Expand("")
+}
+
+// ProfileNames returns the names of the profiles in the order of the file.
+func (e *Experiment) ProfileNames() []string {
+	if e.source == nil {
+		return slices.Sorted(maps.Keys(e.Profiles))
+	}
+	var all []string
+	for _, p := range entriesOf(e.source.root.get("profiles")) {
+		all = append(all, p.key)
+	}
+	return all
+}
+
+// Expand resolves the steps for a profile. An empty name means the profile of
+// the options that the experiment was loaded with.
+func (e *Experiment) Expand(profile string) (*Design, error) {
+	if e.source == nil {
+		return nil, errors.New("the experiment was not loaded from a file")
+	}
+	if profile == "" {
+		profile = e.source.profile
+	}
+	d := &Design{Experiment: e, Profile: profile, Scale: 1, Repetitions: e.Repetitions, Sampling: e.Sampling}
+	if profile != "" {
+		p, ok := e.Profiles[profile]
+		if !ok {
+			l := loader{e: e}
+			unknown := l.unknownProfile(profile, slices.Sorted(maps.Keys(e.Profiles)))
+			unknown.File = e.source.name
+			return nil, FileErrors{&unknown}
+		}
+		d.Scale = p.Scale
+		if p.Repetitions > 0 {
+			d.Repetitions = p.Repetitions
+		}
+	}
+	var err error
+	if d.Steps, err = e.at(&problems{file: e.source.name}, d.Scale); err != nil {
+		return nil, err
+	}
+	if d.Source, err = e.YAML(); err != nil {
+		return nil, err
+	}
+	d.Warnings = slices.Clone(e.source.warnings)
+	if w := e.overburdened(d.Repetitions); w != nil {
+		d.Warnings = append(d.Warnings, w)
+	}
+	return d, nil
+}
+
+// at resolves the steps at a scale and checks the claims against them.
+func (e *Experiment) at(p *problems, scale float64) ([]Step, error) {
+	resolved := newExpander(p, e.source.root, scale).steps()
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	c := newClaims(p, resolved)
+	for i, n := range e.source.root.get("hypotheses").elements() {
+		h := e.Hypotheses[i]
+		c.shape(n, &h)
+	}
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	steps := make([]Step, len(resolved))
+	for i := range resolved {
+		steps[i] = resolved[i].Step
+	}
+	return steps, nil
+}
+
+// Carries returns how many hypotheses n repetitions can carry: how many can
+// reach 0.05 after Holm's correction at complete separation, where the exact
+// two-sided p of Mann and Whitney is 2 / C(2n, n). It is 0 below 4.
+func Carries(n int) int {
+	if n < 1 {
+		return 0
+	}
+	arrangements := new(big.Int).Binomial(int64(2*n), int64(n))
+	// 0.05 / (2 / C) = C / 40
+	m := arrangements.Div(arrangements, big.NewInt(40))
+	if !m.IsInt64() || m.Int64() > 1<<30 {
+		return 1 << 30
+	}
+	return int(m.Int64())
+}
+
+// overburdened warns when the repetitions cannot carry the tested hypotheses.
+// Claims about an outcome are decided by agreement and are not counted.
+func (e *Experiment) overburdened(repetitions int) *FileError {
+	tested := 0
+	for _, h := range e.Hypotheses {
+		if !h.Config {
+			tested++
+		}
+	}
+	carried := Carries(repetitions)
+	if tested <= carried {
+		return nil
+	}
+	message := fmt.Sprintf("%d hypotheses are declared, but %d repetitions carry %d after Holm's correction; the rest cannot be Measured", tested, repetitions, carried)
+	if carried == 0 {
+		message = fmt.Sprintf("%d repetitions are too few for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23", repetitions)
+	}
+	w := e.source.root.fieldProblem("hypotheses", message)
+	w.File = e.source.name
+	return &w
+}
+
+// fileTypes are the structs that a file is made of.
+var fileTypes = []reflect.Type{
+	reflect.TypeFor[Experiment](), reflect.TypeFor[Variables](), reflect.TypeFor[Plan](), reflect.TypeFor[App](),
+	reflect.TypeFor[Step](), reflect.TypeFor[Traffic](), reflect.TypeFor[Hypothesis](), reflect.TypeFor[Profile](), reflect.TypeFor[Calibration](),
+	reflect.TypeFor[Link](), reflect.TypeFor[Reference](), reflect.TypeFor[ReferenceClaim](),
+}
