@@ -26,6 +26,9 @@ type Cell struct {
 	Values []Value       `json:"values"`
 	// Twins are the values of the second executions of the baseline.
 	Twins []Value `json:"twins,omitempty"`
+	// Phases are the single phases of an intervention; Values then holds one
+	// mean per repetition.
+	Phases []Value `json:"phases,omitempty"`
 }
 
 // Usable returns the values that are present.
@@ -37,4 +40,41 @@ func (c Cell) Usable() []Value {
 		}
 	}
 	return v
+}
+
+// addPhase keeps a phase and folds it into its repetition's mean, so that one
+// repetition stays one value.
+func (c *Cell) addPhase(v Value) {
+	c.Phases = append(c.Phases, v)
+	for i := range c.Values {
+		w := &c.Values[i]
+		if w.Number != v.Number {
+			continue
+		}
+		switch {
+		case w.Missing != "":
+		case v.Missing != "":
+			w.X, w.Missing = 0, v.Missing
+		default:
+			w.X = (w.X + v.X) / 2
+			w.Censored = w.Censored || v.Censored
+			w.N += v.N
+		}
+		return
+	}
+	c.Values = append(c.Values, v)
+}
+
+// Assemble makes a table of cells that were measured elsewhere: several runs
+// pooled, or an experiment that was simulated. A cell's step must be among the
+// steps.
+func Assemble(steps []StepInfo, cells []Cell) *Table {
+	t := &Table{Steps: steps, cells: map[string]map[string]*Cell{}}
+	for _, c := range cells {
+		if t.cells[c.Step] == nil {
+			t.cells[c.Step] = map[string]*Cell{}
+		}
+		t.cells[c.Step][c.Metric.Name] = &c
+	}
+	return t
 }

@@ -1,0 +1,123 @@
+// Package lab takes an experiment, a host and a record, and executes the
+// experiment step by step. It judges nothing.
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"brink/internal/clock"
+	"brink/internal/experiment"
+	"brink/internal/host"
+	"brink/internal/record"
+)
+
+// Options are what a run needs. Progress may be nil; it is called from several
+// goroutines, one at a time per kind of change, and must not block.
+type Options struct {
+	Design   *experiment.Design
+	Host     host.Host
+	Record   *record.Writer
+	Clock    clock.Clock
+	Seed     int64
+	Sampling time.Duration
+	Progress func(Progress)
+}
+
+// Result says how a run ended.
+type Result struct {
+	// Done, Failed and Invalid count executions.
+	Done, Failed, Invalid int
+	// NeverServed names the steps of which no app ever became healthy.
+	NeverServed []string
+	Interrupted bool
+	// CleanUp lists what could not be taken down; it spoils nothing.
+	CleanUp []string
+}
+
+// lab is one run in progress.
+type lab struct {
+	Options
+	tracker tracker
+	stepIDs map[string]int64
+	served  map[string]bool
+	result  Result
+	index   int
+}
+
+// Run executes every step of the design in the order that the seed gives and
+// writes everything to the record, which it finishes. Apps that do not start
+// or die are data. An error means that the run itself broke; what was recorded
+// until then stays.
+func Run(ctx context.Context, o Options) (Result, error) {
+	l := &lab{Options: o, stepIDs: map[string]int64{}, served: map[string]bool{}}
+	l.tracker.report = o.Progress
+	l.tracker.started = o.Clock.Now()
+	units := order(o.Design, o.Seed)
+	for _, u := range units {
+		l.tracker.now.Total += len(u.parts)
+	}
+	err := l.prepare(ctx)
+	for _, u := range units {
+		if err != nil || ctx.Err() != nil {
+			break
+		}
+		err = l.unit(ctx, u)
+	}
+	return l.finish(ctx, err)
+}
+
+func (l *lab) prepare(ctx context.Context) error {
+	facts, err := l.Host.Environment(ctx)
+	if err != nil {
+		return fmt.Errorf("read the environment: %w", err)
+	}
+	rows := make([]record.Fact, len(facts))
+	for i, f := range facts {
+		rows[i] = record.Fact(f)
+	}
+	if err := l.Record.AddFacts(rows...); err != nil {
+		return err
+	}
+	for i, s := range l.Design.Steps {
+		text, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("step %s: %w", s.Name, err)
+		}
+		id, err := l.Record.AddStep(record.Step{Ordinal: i + 1, Name: s.Name, Title: s.Title, JSON: string(text)})
+		if err != nil {
+			return err
+		}
+		l.stepIDs[s.Name] = id
+	}
+	return nil
+}
+
+// finish closes the record's story: done, interrupted or broken.
+func (l *lab) finish(ctx context.Context, err error) (Result, error) {
+	for _, s := range l.Design.Steps {
+		if !l.served[s.Name] {
+			l.result.NeverServed = append(l.result.NeverServed, s.Name)
+		}
+	}
+	status, reason := "done", strings.Join(l.result.CleanUp, "; ")
+	switch {
+	case err != nil && ctx.Err() == nil:
+		status, reason = "broken", err.Error()
+	case ctx.Err() != nil:
+		l.result.Interrupted = true
+		status, reason = "interrupted", "stopped by the user"
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			reason = cause.Error()
+		}
+		err = nil
+	}
+	if ferr := l.Record.Finish(status, reason); ferr != nil && err == nil {
+		err = ferr
+	}
+	return l.result, err
+}

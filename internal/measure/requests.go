@@ -1,0 +1,270 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"brink/internal/record"
+)
+
+// Percentiles below these numbers of requests say more than they know
+// (docs/METHODOLOGY.md).
+const (
+	minForP95 = 60
+	minForP99 = 300
+)
+
+// maxIntervals bounds the service intervals that are kept to find how many
+// requests were in service at once.
+const maxIntervals = 100_000
+
+// requests accumulates the probes of one repetition in memory that does not
+// grow with their number, except for the bounded intervals.
+type requests struct {
+	total, answers, failed  int64
+	http5xx, timeouts       int64
+	refused, resets, aborts int64
+	canceled                int64
+	skipped                 int64
+
+	firstDue, firstDone, lastDone int64
+	// lastEnd is the end of the last request, answered or not.
+	lastEnd int64
+
+	latency, lag, wait, served *hdrhistogram.Histogram
+	latencySum                 float64
+	latencyMax                 int64
+	// censoredFrom is the shortest latency known only to be at least so long.
+	censoredFrom int64
+
+	pids      map[int32]bool
+	intervals [][2]int64
+	tooMany   bool
+}
+
+// histogram holds 1 µs to 24 h with three significant digits.
+func histogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, (24 * time.Hour).Microseconds(), 3)
+}
+
+func newRequests() *requests {
+	return &requests{
+		latency: histogram(), lag: histogram(), wait: histogram(), served: histogram(),
+		censoredFrom: math.MaxInt64, pids: map[int32]bool{},
+	}
+}
+
+// add takes one probe; those due before from belong to the warm-up and count
+// only as skipped.
+func (r *requests) add(p *record.Probe, from int64) {
+	if p.Due < from {
+		r.skipped++
+		return
+	}
+	r.total++
+	if r.firstDue == 0 || p.Due < r.firstDue {
+		r.firstDue = p.Due
+	}
+	r.lastEnd = max(r.lastEnd, p.Done)
+	if p.Sent > 0 {
+		record1(r.lag, p.Sent-p.Due)
+	}
+	switch p.Outcome {
+	case "timeout":
+		r.timeouts++
+		r.censoredFrom = min(r.censoredFrom, p.Done-p.Due)
+		r.addLatency(p.Done - p.Due)
+	case "refused":
+		r.refused++
+	case "reset":
+		r.resets++
+	case "canceled":
+		r.canceled++
+	default:
+		if p.Status == 0 {
+			r.aborts++
+		}
+	}
+	if p.Status == 0 {
+		r.failed++
+		return
+	}
+	r.addAnswer(p)
+}
+
+func (r *requests) addAnswer(p *record.Probe) {
+	if p.Outcome == "timeout" {
+		r.failed++
+		return
+	}
+	r.answers++
+	if p.Status >= 500 {
+		r.http5xx++
+	}
+	if p.Outcome != "ok" || p.Status >= 400 {
+		r.failed++
+	}
+	if r.firstDone == 0 || p.Done < r.firstDone {
+		r.firstDone = p.Done
+	}
+	r.lastDone = max(r.lastDone, p.Done)
+	r.addLatency(p.Done - p.Due)
+	if p.Pid > 0 {
+		r.pids[p.Pid] = true
+	}
+	if p.ServedNs < 0 {
+		return
+	}
+	record1(r.served, p.ServedNs)
+	record1(r.wait, p.Done-p.Due-p.ServedNs)
+	if len(r.intervals) < maxIntervals {
+		end := p.FirstByte
+		if end == 0 {
+			end = p.Done
+		}
+		r.intervals = append(r.intervals, [2]int64{end - p.ServedNs, end})
+	} else {
+		r.tooMany = true
+	}
+}
+
+func (r *requests) addLatency(ns int64) {
+	record1(r.latency, ns)
+	r.latencySum += float64(ns)
+	r.latencyMax = max(r.latencyMax, ns)
+}
+
+// record1 stores a duration in µs, at least one.
+func record1(h *hdrhistogram.Histogram, ns int64) {
+	us := min(max(ns/1000, 1), h.HighestTrackableValue())
+	_ = h.RecordValue(us) // within the bounds by the line above
+}
+
+// pool adds what describes the requests of another repetition.
+func (r *requests) pool(o *requests) {
+	r.total += o.total
+	r.failed += o.failed
+	r.timeouts += o.timeouts
+	r.latency.Merge(o.latency)
+	r.latencySum += o.latencySum
+	r.latencyMax = max(r.latencyMax, o.latencyMax)
+	r.censoredFrom = min(r.censoredFrom, o.censoredFrom)
+}
+
+// peak is the highest number of overlapping service intervals. Intervals are
+// shortened by 2 % at both ends: a worker's answer reaches the client a little
+// after the worker took its next request.
+func (r *requests) peak() int {
+	type edge struct {
+		at    int64
+		delta int
+	}
+	edges := make([]edge, 0, 2*len(r.intervals))
+	for _, iv := range r.intervals {
+		trim := (iv[1] - iv[0]) / 50
+		edges = append(edges, edge{iv[0] + trim, 1}, edge{iv[1] - trim, -1})
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		if a.at != b.at {
+			if a.at < b.at {
+				return -1
+			}
+			return 1
+		}
+		return a.delta - b.delta
+	})
+	now, most := 0, 0
+	for _, e := range edges {
+		now += e.delta
+		most = max(most, now)
+	}
+	return most
+}
+
+// values computes every metric that probes carry.
+func (r *requests) values() map[string]Value {
+	v := map[string]Value{}
+	set := func(name string, x float64) { v[name] = Value{X: x, N: r.total} }
+	set("requests", float64(r.total))
+	if r.total == 0 {
+		return v
+	}
+	set("answers", float64(r.answers))
+	set("failure_pct", 100*float64(r.failed)/float64(r.total))
+	set("http_5xx", float64(r.http5xx))
+	set("timeouts", float64(r.timeouts))
+	set("refused", float64(r.refused))
+	set("resets", float64(r.resets))
+	set("aborted", float64(r.aborts))
+	set("workers_seen", float64(len(r.pids)))
+	v["send_lag_p99_ms"] = Value{X: float64(r.lag.ValueAtQuantile(99)) / 1e3, N: r.lag.TotalCount()}
+	r.latencies(v)
+	r.answered(v)
+	r.service(v)
+	return v
+}
+
+func (r *requests) latencies(v map[string]Value) {
+	n := r.latency.TotalCount()
+	quantile := func(name string, q float64, need int64) {
+		if n < need {
+			v[name] = Value{Missing: fmt.Sprintf("n too small: %d of %d requests", n, need), N: n}
+			return
+		}
+		us := r.latency.ValueAtQuantile(q)
+		v[name] = Value{X: float64(us) / 1e3, N: n, Censored: us*1000 >= r.censoredFrom-r.censoredFrom/500}
+	}
+	quantile("latency_p50_ms", 50, 1)
+	quantile("latency_p95_ms", 95, minForP95)
+	quantile("latency_p99_ms", 99, minForP99)
+	if n == 0 {
+		missing := Value{Missing: "no request was answered"}
+		v["latency_mean_ms"], v["latency_max_ms"], v["latency_iqr_ms"] = missing, missing, missing
+		return
+	}
+	iqr := r.latency.ValueAtQuantile(75) - r.latency.ValueAtQuantile(25)
+	v["latency_iqr_ms"] = Value{X: float64(iqr) / 1e3, N: n, Censored: r.latency.ValueAtQuantile(75)*1000 >= r.censoredFrom}
+	v["latency_mean_ms"] = Value{X: r.latencySum / float64(n) / 1e6, N: n, Censored: r.timeouts > 0}
+	v["latency_max_ms"] = Value{X: float64(r.latencyMax) / 1e6, N: n, Censored: r.latencyMax >= r.censoredFrom}
+}
+
+// answered computes what is counted from the first due request. Requests that
+// never got an answer make the last answer a bound.
+func (r *requests) answered(v map[string]Value) {
+	if r.answers == 0 {
+		missing := Value{Missing: "no request was answered"}
+		v["first_answer_s"], v["last_answer_s"], v["answers_per_s"] = missing, missing, missing
+		return
+	}
+	s := func(ns int64) float64 { return float64(ns-r.firstDue) / 1e9 }
+	v["first_answer_s"] = Value{X: s(r.firstDone), N: r.answers}
+	last := Value{X: s(r.lastDone), N: r.answers}
+	if r.answers < r.total {
+		last = Value{X: s(max(r.lastDone, r.lastEnd)), N: r.answers, Censored: true}
+	}
+	v["last_answer_s"] = last
+	v["answers_per_s"] = Value{X: float64(r.answers) / s(r.lastDone), N: r.answers}
+}
+
+func (r *requests) service(v map[string]Value) {
+	n := r.served.TotalCount()
+	if n == 0 {
+		missing := Value{Missing: "the app does not say how long it served"}
+		for _, name := range []string{"served_s", "queue_wait_max_s", "queue_wait_p50_ms", "peak_in_service"} {
+			v[name] = missing
+		}
+		return
+	}
+	v["served_s"] = Value{X: float64(r.served.ValueAtQuantile(50)) / 1e6, N: n}
+	v["queue_wait_max_s"] = Value{X: float64(r.wait.Max()) / 1e6, N: n}
+	v["queue_wait_p50_ms"] = Value{X: float64(r.wait.ValueAtQuantile(50)) / 1e3, N: n}
+	if r.tooMany {
+		v["peak_in_service"] = Value{Missing: fmt.Sprintf("more than %d requests", maxIntervals), N: n}
+	} else {
+		v["peak_in_service"] = Value{X: float64(r.peak()), N: n}
+	}
+}
