@@ -20,8 +20,7 @@ type signals struct {
 	queue    int64
 	gone     int64
 	seen     bool
-	// apps holds each app's last resident memory, to sum over apps.
-	apps map[string]int64
+	apps     appMemory
 }
 
 // counter interpolates a rising number at the edges of the traffic.
@@ -33,7 +32,7 @@ type mean struct {
 }
 
 func newSignals(from, to int64, cpus int) *signals {
-	return &signals{from: from, to: to, cpus: cpus, counters: map[string]*counter{}, apps: map[string]int64{}, rss: -1, queue: -1, gone: -1}
+	return &signals{from: from, to: to, cpus: cpus, counters: map[string]*counter{}, apps: appMemory{}, rss: -1, queue: -1, gone: -1}
 }
 
 func (s *signals) add(x *record.Sample) {
@@ -63,15 +62,7 @@ func (s *signals) addApp(x *record.Sample) {
 	s.seen = true
 	s.queue = max(s.queue, x.QueueDepth)
 	s.gone = max(s.gone, x.Abandoned)
-	if x.RSS < 0 {
-		return
-	}
-	s.apps[x.App] = x.RSS
-	var sum int64
-	for _, rss := range s.apps {
-		sum += rss
-	}
-	s.rss = max(s.rss, sum)
+	s.rss = max(s.rss, s.apps.sum(x))
 }
 
 func (s *signals) inside(at int64) bool { return at >= s.from && at <= s.to }

@@ -9,8 +9,9 @@ import (
 
 // LawFit is how far measured values are from what a formula predicts.
 type LawFit struct {
-	// Errors are (measured - predicted) / predicted, one per repetition in
-	// the order given; censored where the measured value is.
+	// Errors are (measured - predicted) / predicted on Ratio and measured -
+	// predicted on Points, one per repetition in the order given; censored where
+	// the measured value is.
 	Errors Sample
 	// MaxAbs is the largest magnitude of an error.
 	MaxAbs Estimate
@@ -21,10 +22,10 @@ type LawFit struct {
 	Reason string
 }
 
-// RelativeErrors compares each repetition's measured value with its prediction,
-// which must be above zero.
-func RelativeErrors(measured Sample, predicted []float64, level float64) LawFit {
-	if reason := lawProblem(measured, predicted); reason != "" {
+// Errors compares each repetition's measured value with its prediction, which on
+// Ratio must be above zero.
+func Errors(measured Sample, predicted []float64, scale Scale, level float64) LawFit {
+	if reason := lawProblem(measured, predicted, scale); reason != "" {
 		return LawFit{
 			MaxAbs: unknown(reason), Median: unknown(reason), MedianInterval: noInterval(reason), Reason: reason,
 		}
@@ -32,7 +33,10 @@ func RelativeErrors(measured Sample, predicted []float64, level float64) LawFit 
 	errors := make(Sample, len(measured))
 	sizes := make([]span, len(measured))
 	for i, o := range measured {
-		e := o.X/predicted[i] - 1
+		e := o.X - predicted[i]
+		if scale == Ratio {
+			e /= predicted[i]
+		}
 		errors[i] = Obs{X: e, Censored: o.Censored}
 		sizes[i] = span{math.Abs(e), math.Abs(e)}
 		if o.Censored {
@@ -51,7 +55,7 @@ func RelativeErrors(measured Sample, predicted []float64, level float64) LawFit 
 	}
 }
 
-func lawProblem(measured Sample, predicted []float64) string {
+func lawProblem(measured Sample, predicted []float64, scale Scale) string {
 	if p := firstProblem(measured, Of(predicted...)); p != "" {
 		return p
 	}
@@ -59,7 +63,7 @@ func lawProblem(measured Sample, predicted []float64) string {
 		return fmt.Sprintf("%d predictions do not fit %d observations", len(predicted), len(measured))
 	}
 	for _, p := range predicted {
-		if p <= 0 {
+		if scale == Ratio && p <= 0 {
 			return fmt.Sprintf("a relative error needs predictions above zero, not %v", p)
 		}
 	}
@@ -77,8 +81,15 @@ func (f LawFit) Within(tolerance float64) (within int, p float64) {
 			within++
 		}
 	}
-	if n == 0 || within == 0 {
-		return within, 1
+	return within, SignTest(within, n)
+}
+
+// SignTest is the chance that at least k of n independent repetitions agree when
+// each does so no more often than not: the exact one-sided p of the sign test, and
+// 1 where there is nothing to test.
+func SignTest(k, n int) float64 {
+	if k <= 0 || n <= 0 {
+		return 1
 	}
-	return within, min(1, distuv.Binomial{N: float64(n), P: 0.5}.Survival(float64(within-1)))
+	return min(1, distuv.Binomial{N: float64(n), P: 0.5}.Survival(float64(k-1)))
 }

@@ -7,7 +7,7 @@ import (
 
 // By hand. ceil(8 / 4) × 5 s is 10 s; the sign test's p is 1/2^n.
 func TestRelativeErrorsByHand(t *testing.T) {
-	f := RelativeErrors(Of(10.1, 9.9, 10.2, 10, 10.3, 9.8), []float64{10, 10, 10, 10, 10, 10}, 0.95)
+	f := Errors(Of(10.1, 9.9, 10.2, 10, 10.3, 9.8), []float64{10, 10, 10, 10, 10, 10}, Ratio, 0.95)
 	wantExact(t, "max", f.MaxAbs, 0.03)
 	wantExact(t, "median", f.Median, 0.005)
 	wantInterval(t, "interval", f.MedianInterval, -0.02, 0.03, 0.96875)
@@ -29,7 +29,7 @@ func TestRelativeErrorsByHand(t *testing.T) {
 }
 
 func TestRelativeErrorsWithCensoredValue(t *testing.T) {
-	f := RelativeErrors(Sample{{X: 10}, {X: 10.5}, AtLeast(8)}, []float64{10, 10, 10}, 0.5)
+	f := Errors(Sample{{X: 10}, {X: 10.5}, AtLeast(8)}, []float64{10, 10, 10}, Ratio, 0.5)
 	if f.MaxAbs.String() != "≥ 0.05" || f.Median.String() != "0 to 0.05" {
 		t.Errorf("max %v, median %v", f.MaxAbs, f.Median)
 	}
@@ -41,12 +41,12 @@ func TestRelativeErrorsWithCensoredValue(t *testing.T) {
 
 func TestRelativeErrorsRefuse(t *testing.T) {
 	for name, f := range map[string]LawFit{
-		"zero":     RelativeErrors(Of(1), []float64{0}, 0.9),
-		"negative": RelativeErrors(Of(1), []float64{-1}, 0.9),
-		"lengths":  RelativeErrors(Of(1, 2), []float64{1}, 0.9),
-		"NaN":      RelativeErrors(Of(1), []float64{math.NaN()}, 0.9),
-		"overflow": RelativeErrors(Of(1e308), []float64{1e-308}, 0.9),
-		"empty":    RelativeErrors(nil, nil, 0.9),
+		"zero":     Errors(Of(1), []float64{0}, Ratio, 0.9),
+		"negative": Errors(Of(1), []float64{-1}, Ratio, 0.9),
+		"lengths":  Errors(Of(1, 2), []float64{1}, Ratio, 0.9),
+		"NaN":      Errors(Of(1), []float64{math.NaN()}, Ratio, 0.9),
+		"overflow": Errors(Of(1e308), []float64{1e-308}, Ratio, 0.9),
+		"empty":    Errors(nil, nil, Ratio, 0.9),
 	} {
 		if f.Reason == "" || f.Median.Known() || f.MedianInterval.Known() {
 			t.Errorf("%s: %+v", name, f)

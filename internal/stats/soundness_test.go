@@ -27,7 +27,7 @@ func everything(steps []Sample, scale Scale, level float64) []any {
 		HodgesLehmann(a, b, scale, level), Spread(a, b, level), JonckheereTerpstra(steps, 1),
 		TheilSen(levels, steps, scale, level), FindChange(steps, scale, 1),
 		EquivalentWithin(steps, Margin{scale, 0.5}, 0.05, 60), SignFlip(contrasts, scale, level),
-		RelativeErrors(a, predicted, level),
+		Errors(a, predicted, Ratio, level),
 	}
 }
 

@@ -1,0 +1,140 @@
+// Package cli is the command line: one file per command. It parses, calls the
+// rooms below and prints; it decides nothing.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"brink/internal/goapp"
+)
+
+// Version is the program's version, set by the linker.
+var Version = "dev"
+
+// Exit codes, documented in the README and in brink help.
+const (
+	exitDone = 0
+	// exitVerdict: some hypothesis is not supported or inconclusive (--strict).
+	exitVerdict = 1
+	// exitInput: bad input or a missing requirement.
+	exitInput = 2
+	// exitBroken: the run broke.
+	exitBroken = 3
+)
+
+// exitError carries the exit code of an error. A nil err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// badInput marks an error as the user's to mend.
+func badInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitInput, err}
+}
+
+// broken marks an error that ended a run.
+func broken(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitBroken, err}
+}
+
+// app is what all commands share.
+type app struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
+}
+
+// Main runs the command line and returns the exit code.
+func Main(args []string) int {
+	goapp.RunIfWorker() // never returns in a worker of the built-in workload
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, args, os.Stdout, os.Stderr)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(stderr, "brink: "+text)
+	}
+	var coded *exitError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return exitInput // what cobra itself refuses: unknown flags and commands
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "brink",
+		Short: "Find what breaks first when web apps share a machine, and prove it",
+		Long: `brink reproduces a failure of web apps that share a machine: it builds a plan,
+deploys real apps on it, drives them from outside, reads the kernel while it
+happens, and writes a report in which every claim carries its evidence.
+
+Exit codes: 0 done; 1 some hypothesis not supported or inconclusive (only with
+--strict); 2 bad input or a missing requirement; 3 the run broke.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print JSON for programs")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results only, no progress")
+	root.AddCommand(
+		a.runCommand(), a.listCommand(), a.showCommand(), a.validateCommand(),
+		a.schemaCommand(), a.newCommand(), a.reportCommand(), a.exportCommand(),
+		a.queryCommand(), a.appCommand(), a.agentCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// printJSON writes one indented JSON document.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// say prints one line for people, unless they asked for quiet or JSON.
+func (a *app) say(format string, args ...any) {
+	if !a.quiet && !a.json {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brink/internal/clock"
+	"brink/internal/experiment"
+	"brink/internal/host"
+	"brink/internal/host/local"
+	"brink/internal/lab"
+	"brink/internal/record"
+	"brink/internal/verdict"
+)
+
+// runFlags are what brink run was asked for.
+type runFlags struct {
+	source
+	seed         int64
+	out          string
+	strict       bool
+	noSubstitute bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME|FILE",
+		Short: "Run an experiment and write its report",
+		Long: `Run an experiment of the catalogue (brink list) or of a file, record everything,
+judge its hypotheses and write the report.
+
+The run directory holds record.db, report.html, report.md and experiment.yaml.
+Ctrl-C stops cleanly, takes everything down and keeps what was recorded.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeExperiments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("seed") {
+				f.seed = int64(rand.Uint32())
+			}
+			return a.run(cmd.Context(), args[0], f)
+		},
+	}
+	f.addFlags(cmd)
+	fl := cmd.Flags()
+	fl.Int64Var(&f.seed, "seed", 0, "`seed` of the order of steps and of arrivals (default: drawn, and recorded)")
+	fl.StringVar(&f.out, "out", "", "run `directory` (default runs/NAME-TIME); it must be new or empty")
+	fl.BoolVar(&f.strict, "strict", false, "exit with 1 when a hypothesis is not supported or inconclusive")
+	fl.BoolVar(&f.noSubstitute, "no-substitute", false, "exit with 2 instead of letting the built-in Go server take the place of a server that is missing")
+	return cmd
+}
+
+// run is one brink run from file to report.
+func (a *app) run(ctx context.Context, arg string, f runFlags) error {
+	d, err := f.load(arg)
+	if err != nil {
+		return err
+	}
+	for _, w := range d.Warnings {
+		a.say("warning: %s", w)
+	}
+	h := local.New(local.Options{Program: "brink " + Version})
+	missed, err := a.requirements(ctx, h, d, f.noSubstitute)
+	if err != nil {
+		return err
+	}
+	dir, err := a.runDirectory(d, f.out)
+	if err != nil {
+		return badInput(err)
+	}
+	w, err := record.Create(dir, record.Run{
+		ID: filepath.Base(dir), Brink: Version, Experiment: d.Experiment.Name, YAML: string(d.Source),
+		Profile: d.Profile, Seed: f.seed, Host: h.Kind(), Overrides: f.overrides(),
+		Accelerator: "none", StartedNs: clock.Real.Now().UnixNano(),
+	})
+	if err != nil {
+		return badInput(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "experiment.yaml"), d.Source, 0o644); err != nil {
+		return errors.Join(badInput(err), w.Close())
+	}
+	result, runErr := a.execute(ctx, h, d, w, missed, f.seed)
+	if err := w.Close(); runErr == nil {
+		runErr = err
+	}
+	return a.conclude(dir, result, runErr, f.strict)
+}
+
+// overrides are the arguments that a reproduction needs besides the file.
+func (f runFlags) overrides() []string {
+	o := slices.Clone(f.set)
+	if f.repetitions > 0 {
+		o = append(o, fmt.Sprintf("repetitions=%d", f.repetitions))
+	}
+	return o
+}
+
+// requirements checks what the host has, lets the built-in server take the
+// place of one that is missing, and leaves out steps whose plan cannot be had.
+func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Design, noSubstitute bool) ([]record.Requirement, error) {
+	var missed []record.Requirement
+	var kept []experiment.Step
+	checked := map[string]bool{}
+	for _, s := range d.Steps {
+		missing, err := h.Check(ctx, s.Plan, s.Apps)
+		if err != nil {
+			return nil, broken(fmt.Errorf("check the host: %w", err))
+		}
+		keep := true
+		for _, m := range missing {
+			switch {
+			case m.App == "":
+				keep = false
+				missed = append(missed, record.Requirement{Need: m.Need, Consequence: fmt.Sprintf("step %s was left out: it needs %s (%s)", s.Name, m.Need, m.Advice)})
+				continue
+			case m.Substitute == "" || noSubstitute:
+				return nil, badInput(fmt.Errorf("%s is missing, which app %s needs: %s", m.Need, m.App, m.Advice))
+			}
+			for i := range s.Apps {
+				if s.Apps[i].Name == m.App {
+					s.Apps[i].SubstituteWith(m.Substitute)
+				}
+			}
+			if !checked[m.Need+m.App] {
+				checked[m.Need+m.App] = true
+				text := fmt.Sprintf("%s was not there; the built-in Go server took the place of app %s", m.Need, m.App)
+				missed = append(missed, record.Requirement{Need: m.Need, App: m.App, Consequence: text, Substituted: true})
+				fmt.Fprintf(a.stderr, "NOTE: %s. %s\n", text, m.Advice)
+			}
+		}
+		if keep {
+			kept = append(kept, s)
+		} else {
+			a.say("warning: %s", missed[len(missed)-1].Consequence)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, badInput(fmt.Errorf("no step of %s can run here: %s", d.Experiment.Name, missed[0].Consequence))
+	}
+	d.Steps = kept
+	return missed, nil
+}
+
+// runDirectory makes the directory of the run; it must be new or empty.
+func (a *app) runDirectory(d *experiment.Design, out string) (string, error) {
+	if out == "" {
+		out = filepath.Join("runs", d.Experiment.Name+"-"+clock.Real.Now().UTC().Format("20060102-150405"))
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", fmt.Errorf("the run directory cannot be made: %w", err)
+	}
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		return "", fmt.Errorf("the run directory cannot be read: %w", err)
+	}
+	if len(entries) > 0 {
+		return "", fmt.Errorf("%s is not empty: name a new directory with --out", out)
+	}
+	return out, nil
+}
+
+// execute runs the lab under whatever shows its progress.
+func (a *app) execute(ctx context.Context, h host.Host, d *experiment.Design, w *record.Writer, missed []record.Requirement, seed int64) (lab.Result, error) {
+	for _, m := range missed {
+		if err := w.AddRequirement(m); err != nil {
+			return lab.Result{}, err
+		}
+	}
+	a.say("%s: %d steps × %d repetitions, profile %s, seed %d", d.Experiment.Title, len(d.Steps), d.Repetitions, d.Profile, seed)
+	ctx, view := a.view(ctx)
+	defer view.close()
+	return lab.Run(ctx, lab.Options{
+		Design: d, Host: h, Record: w, Clock: clock.Real, Seed: seed,
+		Sampling: time.Duration(d.Sampling), Progress: view.progress,
+	})
+}
+
+// conclude writes the report of whatever was recorded and chooses the exit code.
+func (a *app) conclude(dir string, result lab.Result, runErr error, strict bool) error {
+	// The report is written even after Ctrl-C, so it must not hang on ctx.
+	s, err := a.study(context.Background(), dir, studyFlags{})
+	if err != nil {
+		return broken(errors.Join(runErr, fmt.Errorf("write the report: %w", err)))
+	}
+	if err := a.printVerdicts(s); err != nil {
+		return err
+	}
+	switch {
+	case runErr != nil:
+		return broken(runErr)
+	case result.Interrupted:
+		return broken(fmt.Errorf("interrupted; what was recorded is in %s", dir))
+	case len(result.NeverServed) > 0:
+		return broken(fmt.Errorf("no app ever served in %s: %s", strings.Join(result.NeverServed, ", "), s.firstFailure()))
+	case strict && unsettled(s.verdicts) > 0:
+		return &exitError{exitVerdict, fmt.Errorf("%d of %d hypotheses are not supported or inconclusive", unsettled(s.verdicts), len(s.verdicts))}
+	}
+	return nil
+}
+
+func unsettled(verdicts []verdict.Verdict) int {
+	n := 0
+	for _, v := range verdicts {
+		if v.Outcome == verdict.NotSupported || v.Outcome == verdict.Inconclusive {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,346 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"brink/internal/experiment"
+	"brink/internal/measure"
+	"brink/internal/metric"
+	"brink/internal/stats"
+)
+
+// charts draws what the record and the verdicts give material for.
+func (b *builder) charts() error {
+	for _, draw := range []func() error{
+		b.requestBars, b.staircase, b.predicted, b.timeSeries, b.effects, b.boxes, b.ladders,
+	} {
+		if err := draw(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) add(c Chart, err error) error {
+	if err != nil {
+		return err
+	}
+	c.Section = 10
+	b.m.Charts = append(b.m.Charts, c)
+	return nil
+}
+
+// requestBars draws each batch in which somebody waited for a worker, as it
+// was in its median repetition. The smallest of them leads the report: there
+// one look shows why the last one waits.
+func (b *builder) requestBars() error {
+	fewest := 0
+	for _, s := range b.Table.Steps {
+		rep, ok := b.waitingBatch(s)
+		if !ok {
+			continue
+		}
+		bars, total, err := measure.Bars(b.ctx, b.Reader, rep.ID, maxRequests)
+		if err != nil {
+			return err
+		}
+		in := RequestsInput{ID: "requests-" + s.Name, Title: fmt.Sprintf("%s: every request on its worker, repetition %d", s.Name, rep.Number), Total: total}
+		for _, x := range bars {
+			in.Requests = append(in.Requests, Request(x))
+		}
+		if err := b.add(RequestBars(in)); err != nil {
+			return err
+		}
+		if fewest == 0 || total < fewest {
+			fewest, b.m.Lead = total, in.ID
+		}
+	}
+	return nil
+}
+
+// waitingBatch finds the repetition with the median wait of a batch step in
+// which requests waited longer than a tenth of their service.
+func (b *builder) waitingBatch(s measure.StepInfo) (measure.RepetitionInfo, bool) {
+	batch := len(s.Traffic) > 0 && s.Traffic[0].Kind == "batch"
+	waits := b.Table.Cell(s.Name, "queue_wait_max_s").Usable()
+	served := b.Table.Cell(s.Name, "served_s").Usable()
+	if !batch || len(waits) == 0 || len(served) == 0 {
+		return measure.RepetitionInfo{}, false
+	}
+	slices.SortFunc(waits, func(x, y measure.Value) int {
+		switch {
+		case x.X < y.X:
+			return -1
+		case x.X > y.X:
+			return 1
+		}
+		return 0
+	})
+	median := waits[len(waits)/2]
+	if median.X < served[0].X/10 {
+		return measure.RepetitionInfo{}, false
+	}
+	for _, rep := range s.Repetitions {
+		if rep.ID == median.Repetition {
+			return rep, true
+		}
+	}
+	return measure.RepetitionInfo{}, false
+}
+
+// staircase draws the last answers of all steps that hold workers over
+// ceil(K / W) × D.
+func (b *builder) staircase() error {
+	in := StaircaseInput{ID: "staircase", Title: "Last answer against concurrency"}
+	for _, s := range b.Table.Steps {
+		k, w, d, ok := holdOf(s.Step)
+		if !ok || (in.Workers != 0 && in.Workers != w) {
+			continue
+		}
+		in.Workers = w
+		for _, v := range b.Table.Cell(s.Name, "last_answer_s").Usable() {
+			in.Points = append(in.Points, StaircasePoint{Concurrency: k, LastS: v.X, HoldS: d, AtLeast: v.Censored, Series: s.Apps[0].Server()})
+		}
+	}
+	if len(in.Points) == 0 {
+		return nil
+	}
+	return b.add(Staircase(in))
+}
+
+// holdOf reads K, W and D of a step whose single batch holds workers.
+func holdOf(s experiment.Step) (k, w int, d float64, ok bool) {
+	hold, has := s.Factors["hold"]
+	if !has || !hold.Numeric || len(s.Traffic) != 1 || s.Traffic[0].Kind != "batch" || len(s.Apps) != 1 || s.Apps[0].Workers < 1 {
+		return 0, 0, 0, false
+	}
+	return s.Traffic[0].Count, s.Apps[0].Workers * max(1, s.Apps[0].Threads), hold.Number, true
+}
+
+// predicted draws, for each law over a metric with a unit, what the formula
+// gives against every repetition.
+func (b *builder) predicted() error {
+	for _, v := range b.Verdicts {
+		h := v.Hypothesis
+		if h.Form != experiment.Law || b.Table.Cell("", h.Metric).Metric.Kind == metric.Count {
+			continue
+		}
+		in := PredictedInput{
+			ID: "predicted-" + slug(h.ID), Title: fmt.Sprintf("%s: predicted by %s, and measured", h.ID, h.Formula),
+			Unit: b.Table.Cell("", h.Metric).Metric.Unit, Tolerance: h.Tolerance.Value, Relative: h.Tolerance.Relative,
+		}
+		for _, p := range v.Parts {
+			if p.Expected == nil {
+				continue
+			}
+			for _, x := range b.Table.Cell(p.Steps[0], h.Metric).Usable() {
+				in.Points = append(in.Points, PredictedPoint{
+					Step: p.Steps[0], Predicted: *p.Expected, Measured: x.X, AtLeast: x.Censored, Holds: h.Agrees(x.X, *p.Expected) && !x.Censored,
+				})
+			}
+		}
+		if len(in.Points) == 0 {
+			continue
+		}
+		if err := b.add(Predicted(in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timeSeries draws CPU, accept queue and memory in one frame for the steps
+// that hypotheses about CPU name, or the first ones.
+func (b *builder) timeSeries() error {
+	in := TimeSeriesInput{ID: "over-time", Title: "CPU, accept queue and memory while traffic ran"}
+	panels := []struct {
+		signal, title, unit string
+		at                  int
+	}{
+		{measure.SeriesCPU, "CPU of the plan", "%", 0},
+		{measure.SeriesQueue, "Accept queue", "connections", 1},
+		{measure.SeriesMemory, "Memory of the apps", "MB", 2},
+	}
+	drawn := make([]Panel, len(panels))
+	for i, p := range panels {
+		drawn[i] = Panel{Title: p.title, Unit: p.unit}
+	}
+	for _, step := range b.cpuSteps() {
+		series, n, err := b.Table.Series(b.ctx, b.Reader, step)
+		if err != nil {
+			return err
+		}
+		for i, p := range panels {
+			points := make([]BandPoint, len(series[p.signal]))
+			for k, x := range series[p.signal] {
+				points[k] = BandPoint(x)
+			}
+			if len(points) > 0 {
+				drawn[i].Series = append(drawn[i].Series, Series{Name: step, Repetitions: n, Points: points})
+			}
+		}
+	}
+	for _, p := range drawn {
+		if len(p.Series) > 0 {
+			in.Panels = append(in.Panels, p)
+		}
+	}
+	if len(in.Panels) == 0 {
+		return nil
+	}
+	return b.add(TimeSeries(in))
+}
+
+func (b *builder) cpuSteps() []string {
+	var names []string
+	for _, h := range b.Design.Experiment.Hypotheses {
+		if h.Metric != "cpu_pct" {
+			continue
+		}
+		for _, s := range h.Steps {
+			if !slices.Contains(names, s) {
+				names = append(names, s)
+			}
+		}
+	}
+	if len(names) == 0 {
+		for _, s := range b.Table.Steps {
+			names = append(names, s.Name)
+		}
+	}
+	return names[:min(len(names), maxSeries)]
+}
+
+// effects draws the comparisons of each metric that was compared.
+func (b *builder) effects() error {
+	byMetric := map[string]*EffectsInput{}
+	var order []string
+	for _, v := range b.Verdicts {
+		h := v.Hypothesis
+		var size *experiment.Margin
+		switch h.Form {
+		case experiment.Compare, experiment.CausedBy:
+			size = h.Effect
+		case experiment.Equivalent:
+			size = h.Margin
+		default:
+			continue
+		}
+		in := byMetric[h.Metric]
+		if in == nil {
+			m := b.Table.Cell("", h.Metric).Metric
+			in = &EffectsInput{ID: "effects-" + slug(h.Metric), Title: m.Title + ": differences with their intervals", Unit: m.Unit, Relative: m.Kind == metric.Ratio}
+			byMetric[h.Metric] = in
+			order = append(order, h.Metric)
+		}
+		if size != nil && !slices.Contains(in.Margins, size.Value) {
+			in.Margins = append(in.Margins, size.Value)
+		}
+		for _, p := range v.Parts {
+			if p.Effect == nil || len(p.Steps) != 2 {
+				continue
+			}
+			in.Rows = append(in.Rows, EffectRow{
+				Label: fmt.Sprintf("%s: %s → %s", h.ID, p.Steps[0], p.Steps[1]), Estimate: *p.Effect, Lo: p.Lo, Hi: p.Hi,
+				Noise: b.noise(h.Metric), Holds: p.Holds,
+			})
+		}
+	}
+	for _, name := range order {
+		if in := byMetric[name]; len(in.Rows) > 0 {
+			if err := b.add(Effects(*in)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *builder) noise(name string) *float64 {
+	for _, n := range b.m.NoiseFloor {
+		if n.Metric == name {
+			return &n.Difference
+		}
+	}
+	return nil
+}
+
+// boxes draws the repetitions of every step that a comparison names.
+func (b *builder) boxes() error {
+	steps := map[string][]string{}
+	var order []string
+	for _, h := range b.Design.Experiment.Hypotheses {
+		if h.Form != experiment.Compare && h.Form != experiment.Equivalent && h.Form != experiment.CausedBy {
+			continue
+		}
+		if steps[h.Metric] == nil {
+			order = append(order, h.Metric)
+		}
+		for _, s := range h.Steps {
+			if !slices.Contains(steps[h.Metric], s) {
+				steps[h.Metric] = append(steps[h.Metric], s)
+			}
+		}
+	}
+	for _, name := range order {
+		m := b.Table.Cell("", name).Metric
+		in := BoxesInput{ID: "boxes-" + slug(name), Title: m.Title + ": every repetition", Metric: m}
+		for _, step := range steps[name] {
+			if g, ok := b.boxGroup(step, name); ok {
+				in.Groups = append(in.Groups, g)
+			}
+		}
+		if len(in.Groups) == 0 {
+			continue
+		}
+		if err := b.add(Boxes(in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) boxGroup(step, name string) (BoxGroup, bool) {
+	values := b.Table.Cell(step, name).Usable()
+	if len(values) == 0 {
+		return BoxGroup{}, false
+	}
+	sum := stats.Summarize(sampleOf(values), 0.95)
+	g := BoxGroup{Step: step, Q1: sum.Q1.X, Median: sum.Median.X, Q3: sum.Q3.X}
+	for _, v := range values {
+		g.Values = append(g.Values, BoxValue{X: v.X, AtLeast: v.Censored})
+	}
+	return g, true
+}
+
+// ladders draws ordered claims, with the change point where there is one.
+func (b *builder) ladders() error {
+	for _, v := range b.Verdicts {
+		h := v.Hypothesis
+		if h.Form != experiment.Trend && h.Form != experiment.Cliff {
+			continue
+		}
+		m := b.Table.Cell("", h.Metric).Metric
+		in := LadderInput{ID: "ladder-" + slug(h.ID), Title: fmt.Sprintf("%s: %s over the steps", h.ID, m.Title), Metric: m}
+		for i, step := range h.Steps {
+			values := b.Table.Cell(step, h.Metric).Usable()
+			ls := LadderStep{Step: step}
+			if len(values) > 0 {
+				med := stats.Median(sampleOf(values))
+				ls.Median, ls.AtLeast = &med.X, med.Bound == stats.LowerBound
+			}
+			for _, x := range values {
+				ls.Values = append(ls.Values, x.X)
+			}
+			in.Steps = append(in.Steps, ls)
+			if h.Form == experiment.Cliff && i > 0 && i < len(v.Parts) && v.Parts[i].Holds && v.Parts[i-1].Holds {
+				in.Change = i
+			}
+		}
+		if err := b.add(Ladder(in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

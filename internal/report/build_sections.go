@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"brink/internal/experiment"
+	"brink/internal/verdict"
+	"brink/internal/wire"
+)
+
+// proven are the levels whose statements stand in section 12.
+var proven = map[verdict.Level]bool{
+	verdict.Observed: true, verdict.Measured: true, verdict.StronglySuggested: true,
+}
+
+// interpretation writes sections 7 and 11 to 13 from the verdicts and the record.
+func (b *builder) interpretation() error {
+	for _, v := range b.Verdicts {
+		h := v.Hypothesis
+		b.m.Interpretation = append(b.m.Interpretation, Statement{
+			Level: v.Level, Hypothesis: h.ID,
+			Text: fmt.Sprintf("%s: %s. %s. Rule: %s.", capital(string(v.Outcome)), trimDot(h.Claim), trimDot(v.Sentence), trimDot(v.Rule)),
+		})
+		if proven[v.Level] {
+			b.m.Proves = append(b.m.Proves, Statement{Level: v.Level, Hypothesis: h.ID, Text: trimDot(h.Claim) + ": " + trimDot(v.Sentence) + "."})
+			b.notes(v)
+			continue
+		}
+		text := fmt.Sprintf("%s (%s): %s.", trimDot(h.Claim), v.Outcome, trimDot(v.Sentence))
+		if v.Raise != "" {
+			text += " What would raise it: " + trimDot(v.Raise) + "."
+		}
+		b.m.DoesNotProve = append(b.m.DoesNotProve, Statement{Level: v.Level, Hypothesis: h.ID, Text: text})
+		b.notes(v)
+	}
+	b.signals()
+	b.openEnds()
+	return nil
+}
+
+func (b *builder) notes(v verdict.Verdict) {
+	for _, n := range v.Notes {
+		b.open(v.Hypothesis.ID, n)
+	}
+	for _, p := range v.Parts {
+		for i, bound := range p.AtLeast {
+			if bound && i < len(p.Steps) {
+				b.open(v.Hypothesis.ID, fmt.Sprintf("the median of %s is a lower bound: %s", p.Steps[i], p.Note))
+			}
+		}
+	}
+}
+
+// open adds a line to section 13 that is no claim.
+func (b *builder) open(hypothesis, text string) {
+	s := Statement{Hypothesis: hypothesis, Text: capital(trimDot(text)) + "."}
+	for _, x := range b.m.DoesNotProve {
+		if x == s {
+			return
+		}
+	}
+	b.m.DoesNotProve = append(b.m.DoesNotProve, s)
+}
+
+// openEnds says what was missed, not limited, invalid or too little.
+func (b *builder) openEnds() {
+	for _, m := range b.m.Missed {
+		b.open("", m.Consequence)
+	}
+	for _, l := range b.m.Limits {
+		if !l.Applied {
+			b.open("", fmt.Sprintf("%s (%s) was not applied: %s", l.Name, l.Wanted, l.How))
+		}
+	}
+	for _, s := range b.m.Signals {
+		if !s.Read {
+			b.open("", s.Name+" could not be read: "+s.Reason)
+		}
+	}
+	for _, r := range b.m.Results {
+		if r.Valid < r.Planned {
+			b.open("", fmt.Sprintf("%s: %d of %d repetitions could be used", r.Step, r.Valid, r.Planned))
+		}
+	}
+	if a := b.m.Run.Accelerator; a != "" && a != "none" {
+		b.open("", fmt.Sprintf("the guest ran under %s, %.3g times slower than the machine", a, b.m.Run.SpeedFactor))
+	}
+}
+
+// signals lists what was read while the steps ran, from what the samples hold.
+func (b *builder) signals() {
+	every := time.Duration(b.Design.Sampling)
+	read := func(name, source, metricName string, interval time.Duration) {
+		s := Signal{Name: name, Source: source, Every: interval}
+		for _, step := range b.Table.Steps {
+			for _, v := range b.Table.Cell(step.Name, metricName).Values {
+				if v.Missing == "" {
+					s.Read = true
+				} else {
+					s.Reason = v.Missing
+				}
+			}
+		}
+		if s.Read {
+			s.Reason = ""
+		}
+		b.m.Signals = append(b.m.Signals, s)
+	}
+	read("Requests: due, sent, connected, first byte, done, status, worker", "open-loop probes from outside the app", "requests", 0)
+	read("Time in the app", "the app's own answer header", "served_s", 0)
+	read("CPU of the apps", "/proc/PID/stat and schedstat of every app process", "cpu_pct", every)
+	read("Memory of the apps", "/proc/PID/stat", "memory_mb", every)
+	read("Memory of the machine", "/proc/meminfo", "memory_pct", every)
+	read("Accept queue", "inet_diag, listening sockets only", "accept_queue_max", every)
+	read("Accept queue overflows", "/proc/net/netstat", "overflows", every)
+	read("Memory pressure", "/proc/pressure/memory", "psi_memory_some_pct", every)
+	read("CPU pressure", "/proc/pressure/cpu", "psi_cpu_some_pct", every)
+	read("Starts, exits, restarts", "the supervisor", "exits", 0)
+}
+
+// reference sets the published claims beside ours, their arithmetic redone.
+func (b *builder) reference() error {
+	ref := b.Design.Experiment.Reference
+	if ref == nil {
+		return nil
+	}
+	out := &Reference{Title: ref.Title, Date: ref.Date}
+	for _, c := range ref.Claims {
+		rc := ReferenceClaim{
+			ID: c.ID, Says: c.Says, Published: c.Observed, Unit: c.Unit,
+			Hypothesis: c.Hypothesis, Note: c.Note, Level: verdict.Observed,
+		}
+		if c.Formula != "" {
+			x, err := experiment.EvalFormula(c.Formula, c.Values)
+			if err != nil {
+				return fmt.Errorf("reference claim %s: %w", c.ID, err)
+			}
+			rc.Formula, rc.Computed = c.FormulaText(), &x
+			if c.Observed != nil && x != 0 {
+				d := (*c.Observed - x) / x
+				rc.Deviation = &d
+			}
+		}
+		out.Claims = append(out.Claims, rc)
+	}
+	b.m.Reference = out
+	return nil
+}
+
+func eventDetail(e wire.Event) string {
+	switch {
+	case e.Detail != "":
+		return e.Detail
+	case e.Signal > 0:
+		return fmt.Sprintf("signal %d", e.Signal)
+	case e.Code != nil:
+		return fmt.Sprintf("exit code %d", *e.Code)
+	}
+	return ""
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	if c := s[0]; c >= 'a' && c <= 'z' {
+		return string(c-'a'+'A') + s[1:]
+	}
+	return s
+}
+
+func trimDot(s string) string {
+	for len(s) > 0 && (s[len(s)-1] == '.' || s[len(s)-1] == ' ' || s[len(s)-1] == '\n') {
+		s = s[:len(s)-1]
+	}
+	return s
+}

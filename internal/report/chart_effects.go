@@ -1,0 +1,143 @@
+package report
+
+import "fmt"
+
+// EffectsInput is estimated effects with their intervals.
+type EffectsInput struct {
+	ID, Title string
+	// Unit is the metric's; Relative effects and margins are fractions.
+	Unit     string
+	Relative bool
+	// Margins are the declared smallest effects or margins, drawn on both
+	// sides of 0; at most 4.
+	Margins []float64
+	// Rows stand from top to bottom; at most 40 are drawn.
+	Rows []EffectRow
+}
+
+// EffectRow is one comparison.
+type EffectRow struct {
+	Label    string
+	Estimate float64
+	// Lo and Hi bound the interval; nil where it could not be computed or has
+	// no bound on that side.
+	Lo, Hi *float64
+	// Noise is the noise floor, not negative; nil where there is none.
+	Noise *float64
+	Holds bool
+}
+
+// Effects draws each estimate with its interval beside 0, the declared
+// margins and the noise floor.
+func Effects(in EffectsInput) (Chart, error) {
+	if len(in.Rows) == 0 {
+		return Chart{}, fmt.Errorf("chart %s: %w", in.ID, errNothingToDraw)
+	}
+	rows := in.Rows[:min(len(in.Rows), maxGroups)]
+	factor, unit := 1.0, unitOr(in.Unit)
+	if in.Relative {
+		factor, unit = 100, "%"
+	}
+	var data []object
+	var order []string
+	holding := 0
+	for _, r := range rows {
+		o, err := r.data(in.ID, factor)
+		if err != nil {
+			return Chart{}, err
+		}
+		order = append(order, visible(r.Label))
+		data = append(data, o)
+		if r.Holds {
+			holding++
+		}
+	}
+	margins := []object{}
+	for _, m := range in.Margins[:min(len(in.Margins), 4)] {
+		if err := checkFinite(in.ID, m); err != nil {
+			return Chart{}, err
+		}
+		margins = append(margins, object{"x": round(m * factor)}, object{"x": round(-m * factor)})
+	}
+	spec := object{"height": 38 * len(rows), "layer": effectLayers("difference, "+visible(unit), order, data, margins)}
+	alt := fmt.Sprintf("%s with intervals: %d agree with the claim. %s", plural(len(rows), "effect"), holding, in.widest(rows))
+	note := "Point: estimate; line: interval, drawn to the estimate on a side where it has no end; dashed: the declared margin; grey: the noise floor of two identical executions."
+	if len(rows) < len(in.Rows) {
+		note += fmt.Sprintf(" Drawn are the first %d of %d.", len(rows), len(in.Rows))
+	}
+	return newChart(in.ID, in.Title, alt, note, spec, in.table(rows))
+}
+
+func (r EffectRow) data(id string, factor float64) (object, error) {
+	o := object{"l": visible(r.Label), "e": round(r.Estimate * factor), "h": "agrees"}
+	if !r.Holds {
+		o["h"] = "does not agree"
+	}
+	numbers := []float64{r.Estimate}
+	for key, bound := range map[string]*float64{"lo": r.Lo, "hi": r.Hi} {
+		if bound != nil {
+			o[key] = round(*bound * factor)
+			numbers = append(numbers, *bound)
+		}
+	}
+	if r.Lo != nil || r.Hi != nil {
+		o["from"], o["to"] = o["e"], o["e"]
+		if r.Lo != nil {
+			o["from"] = o["lo"]
+		}
+		if r.Hi != nil {
+			o["to"] = o["hi"]
+		}
+	}
+	if r.Noise != nil {
+		o["n1"], o["n2"] = round(-*r.Noise*factor), round(*r.Noise*factor)
+		numbers = append(numbers, *r.Noise)
+	}
+	return o, checkFinite(id, numbers...)
+}
+
+func effectLayers(title string, order []string, data, margins []object) []object {
+	y := category("l", order)
+	x := func(field string) object { return measured(field, title, true) }
+	color := object{"field": "h", "type": "nominal", "title": nil, "legend": object{"values": []string{"agrees", "does not agree"}},
+		"scale": object{"domain": []string{"agrees", "", "does not agree"}, "range": "category"}}
+	return layered(
+		object{"data": inlineData(having("n1", data)), "mark": object{"type": "bar", "style": "noise", "height": 24}, "encoding": object{"y": y, "x": x("n1"), "x2": object{"field": "n2"}}},
+		object{"data": inlineData([]object{{"x": 0}}), "mark": object{"type": "rule", "style": "zero"}, "encoding": object{"x": x("x")}},
+		object{"data": inlineData(margins), "mark": object{"type": "rule", "style": "margin"}, "encoding": object{"x": x("x")}},
+		object{"data": inlineData(having("from", data)), "mark": object{"type": "rule", "strokeWidth": 2}, "encoding": object{"y": y, "x": x("from"), "x2": object{"field": "to"}, "color": color}},
+		object{"data": inlineData(data), "mark": object{"type": "point", "filled": true, "size": 80, "opacity": 1}, "encoding": object{"y": y, "x": x("e"), "color": color,
+			"tooltip": []object{{"field": "l", "title": "comparison"}, {"field": "e", "title": "difference"}, {"field": "lo", "title": "from"}, {"field": "hi", "title": "to"}, {"field": "h", "title": "claim"}}}},
+	)
+}
+
+func (in EffectsInput) widest(rows []EffectRow) string {
+	largest := rows[0]
+	for _, r := range rows {
+		if abs(r.Estimate) > abs(largest.Estimate) {
+			largest = r
+		}
+	}
+	return fmt.Sprintf("The largest is %s (%s).", formatEffect(largest.Estimate, in.Relative, in.Unit), visible(largest.Label))
+}
+
+func (in EffectsInput) table(rows []EffectRow) Table {
+	t := Table{Columns: []string{"Comparison", "Effect", "From", "To", "Noise floor", "Agrees"}}
+	bound := func(x *float64) string {
+		if x == nil {
+			return "–"
+		}
+		return formatEffect(*x, in.Relative, in.Unit)
+	}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{r.Label, formatEffect(r.Estimate, in.Relative, in.Unit), bound(r.Lo), bound(r.Hi), bound(r.Noise), yesNo(r.Holds)})
+	}
+	return t
+}
+
+func abs(x float64) float64 {
+	if x < 0 {
+		return -x
+	}
+	return x
+}

@@ -1,0 +1,350 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// maxRequests bounds the bars of one picture, maxRows its rows.
+const (
+	maxRequests = 500
+	maxRows     = 60
+)
+
+// RequestsInput is one repetition's requests.
+type RequestsInput struct {
+	ID    string
+	Title string
+	// Requests may be in any order. At most the 500 that were due first are
+	// drawn; the note says so.
+	Requests []Request
+	// Total is how many requests there were, when Requests holds only the
+	// first of them; 0 means all.
+	Total int
+}
+
+// Request is one request. Times are in seconds since the first was due.
+type Request struct {
+	// Due is when it was due, Start when a worker took it up (the end less the
+	// time that the app says it served), End when the outcome was known.
+	// Due ≤ Start ≤ End; Start is ignored when Pid is 0.
+	Due, Start, End float64
+	// Pid is the worker that served it, 0 when none is known.
+	Pid int32
+	// Outcome is traffic's word; "ok" is success.
+	Outcome string
+}
+
+const (
+	inService = "in service"
+	waiting   = "waiting for a worker"
+)
+
+// outcomeWords are what a legend calls traffic's outcomes.
+var outcomeWords = map[string]string{
+	"ok": inService, "timeout": "timed out", "refused": "refused", "reset": "reset",
+	"aborted": "cut off", "http_4xx": "4xx answer", "http_5xx": "5xx answer", "canceled": "canceled",
+}
+
+func outcomeWord(outcome string) string {
+	if w, ok := outcomeWords[outcome]; ok {
+		return w
+	}
+	return "failed: " + visible(outcome)
+}
+
+// RequestBars draws every request as a bar on its worker's row over time. The
+// time in service is a thick bar; the wait before it is a thin one below, on
+// the row of the worker that ended the wait. Requests that no worker answered
+// have a row of their own.
+func RequestBars(in RequestsInput) (Chart, error) {
+	if len(in.Requests) == 0 {
+		return Chart{}, fmt.Errorf("chart %s: %w", in.ID, errNothingToDraw)
+	}
+	for _, r := range in.Requests {
+		if err := checkFinite(in.ID, r.Due, r.Start, r.End); err != nil {
+			return Chart{}, err
+		}
+	}
+	requests := sortedBy(in.Requests, func(a, b Request) bool { return a.Due < b.Due })
+	total := max(in.Total, len(requests))
+	requests = requests[:min(len(requests), maxRequests)]
+	rows := requestRows(requests)
+	var note string
+	if len(requests) < total {
+		note = fmt.Sprintf("Drawn are the %d requests that were due first, of %s.", len(requests), formatCount(int64(total)))
+	}
+	if len(rows) > maxRows {
+		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d workers the first %d are drawn.", len(rows), maxRows))
+		rows = rows[:maxRows]
+	}
+	l := layOut(rows)
+	alt := describeRequests(requests, rows)
+	return newChart(in.ID, in.Title, alt, note, l.spec(len(requests) <= 60), requestTable(rows))
+}
+
+// requestRow is one worker with its requests, numbered from 1 by due time.
+type requestRow struct {
+	pid      int32
+	label    string
+	requests []numbered
+}
+
+type numbered struct {
+	Request
+	number int
+}
+
+func (r numbered) wait() float64 { return max(0, r.Start-r.Due) }
+
+// requestRows groups by worker, workers in the order of their first service;
+// the row without a worker comes last.
+func requestRows(requests []Request) []requestRow {
+	byPid := map[int32]*requestRow{}
+	for i, r := range requests {
+		row := byPid[r.Pid]
+		if row == nil {
+			row = &requestRow{pid: r.Pid}
+			byPid[r.Pid] = row
+		}
+		if r.Pid == 0 {
+			r.Start = r.Due
+		}
+		row.requests = append(row.requests, numbered{r, i + 1})
+	}
+	rows := make([]requestRow, 0, len(byPid))
+	for _, row := range byPid {
+		row.requests = sortedBy(row.requests, func(a, b numbered) bool { return a.Start < b.Start })
+		rows = append(rows, *row)
+	}
+	sort.Slice(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		if (a.pid == 0) != (b.pid == 0) {
+			return b.pid == 0
+		}
+		if a.requests[0].number != b.requests[0].number {
+			return a.requests[0].number < b.requests[0].number
+		}
+		return a.pid < b.pid
+	})
+	for i := range rows {
+		rows[i].label = fmt.Sprintf("worker %d (pid %d)", i+1, rows[i].pid)
+		if rows[i].pid == 0 {
+			rows[i].label = "no worker"
+		}
+	}
+	return rows
+}
+
+// lanes places intervals side by side so that none covers another, in at most
+// limit lanes; beyond that they share.
+type lanes struct {
+	free  []float64
+	limit int
+}
+
+func (l *lanes) place(from, to float64) int {
+	// Clocks of the worker and of the client differ by a little.
+	const slack = 0.005
+	earliest := 0
+	for i, f := range l.free {
+		if f <= from+slack {
+			l.free[i] = to
+			return i
+		}
+		if f < l.free[earliest] {
+			earliest = i
+		}
+	}
+	if len(l.free) == l.limit {
+		l.free[earliest] = max(to, l.free[earliest])
+		return earliest
+	}
+	l.free = append(l.free, to)
+	return len(l.free) - 1
+}
+
+// requestLayout is the picture in pixels from the top.
+type requestLayout struct {
+	height                 float64
+	bars, numbers, stripes []object
+	ticks                  []float64
+	labels                 map[string]string
+	kinds                  []string
+}
+
+const (
+	thick, thinBar, gap, rowPad = 22.0, 7.0, 2.0, 7.0
+	maxHeight                   = 900.0
+)
+
+func layOut(rows []requestRow) requestLayout {
+	l := requestLayout{labels: map[string]string{}, kinds: []string{inService, waiting}}
+	for i, row := range rows {
+		l.addRow(row, i%2 == 0)
+	}
+	if l.height > maxHeight {
+		l.scale(maxHeight / l.height)
+	}
+	l.kinds = distinct(l.kinds)
+	return l
+}
+
+func (l *requestLayout) addRow(row requestRow, striped bool) {
+	top := l.height + rowPad
+	service, queue := lanes{limit: 8}, lanes{limit: 24}
+	place := make([]int, len(row.requests))
+	for i, r := range row.requests {
+		place[i] = service.place(r.Start, r.End)
+	}
+	queueTop := top + float64(len(service.free))*(thick+gap)
+	for i, r := range row.requests {
+		y := top + float64(place[i])*(thick+gap)
+		l.addBar(r, outcomeWord(r.Outcome), r.Start, r.End, y, y+thick)
+		l.numbers = append(l.numbers, object{"x": round((r.Start + r.End) / 2), "y": y + thick/2, "n": r.number})
+		// A wait shorter than this cannot be seen and is the network's.
+		if r.wait() > 0.02*(r.End-r.Due) && r.wait() > 0.001 {
+			q := queueTop + float64(queue.place(r.Due, r.Start))*(thinBar+gap)
+			l.addBar(r, waiting, r.Due, r.Start, q, q+thinBar)
+		}
+	}
+	bottom := queueTop + float64(len(queue.free))*(thinBar+gap) - gap + rowPad
+	if striped {
+		l.stripes = append(l.stripes, object{"y": l.height, "y2": bottom})
+	}
+	tick := top + float64(len(service.free))*(thick+gap)/2
+	l.ticks = append(l.ticks, tick)
+	l.labels[strconv.FormatFloat(tick, 'f', -1, 64)] = row.label
+	l.height = bottom
+}
+
+func (l *requestLayout) addBar(r numbered, kind string, x, x2, y, y2 float64) {
+	l.kinds = append(l.kinds, kind)
+	l.bars = append(l.bars, object{"n": r.number, "k": kind, "x": round(x), "x2": round(x2), "y": y, "y2": y2,
+		"wait": round(r.wait()), "served": round(r.End - r.Start), "end": round(r.End)})
+}
+
+// scale shrinks a picture that would be too tall.
+func (l *requestLayout) scale(by float64) {
+	for _, set := range [][]object{l.bars, l.numbers, l.stripes} {
+		for _, o := range set {
+			for _, k := range []string{"y", "y2"} {
+				if y, ok := o[k].(float64); ok {
+					o[k] = round(y * by)
+				}
+			}
+		}
+	}
+	labels := map[string]string{}
+	for i, t := range l.ticks {
+		l.ticks[i] = round(t * by)
+		labels[strconv.FormatFloat(l.ticks[i], 'f', -1, 64)] = l.labels[strconv.FormatFloat(t, 'f', -1, 64)]
+	}
+	l.labels, l.height = labels, round(l.height*by)
+}
+
+func (l requestLayout) spec(number bool) object {
+	labels, _ := json.Marshal(l.labels) // a map of strings always marshals
+	y := object{"field": "y", "type": "quantitative", "title": nil,
+		"scale": object{"domain": []float64{0, l.height}, "reverse": true, "nice": false, "zero": false},
+		"axis":  object{"values": l.ticks, "tickCount": len(l.ticks), "labelExpr": string(labels) + "[toString(datum.value)]", "labelOverlap": false, "grid": false}}
+	x := quantity("x", "seconds since the first was due")
+	bars := object{
+		"data": inlineData(l.bars), "mark": object{"type": "rect", "cornerRadius": 1.5},
+		"encoding": object{
+			"x": x, "x2": object{"field": "x2"}, "y": y, "y2": object{"field": "y2"},
+			"color": colours("k", l.kinds, object{}),
+			"tooltip": []object{
+				{"field": "n", "title": "request"}, {"field": "k", "title": "part"}, {"field": "wait", "title": "waited, s"},
+				{"field": "served", "title": "in service, s"}, {"field": "end", "title": "answered at, s"},
+			},
+		},
+	}
+	layers := []object{
+		{"data": inlineData(l.stripes), "mark": object{"type": "rect", "style": "stripe"}, "encoding": object{"y": y, "y2": object{"field": "y2"}}},
+		bars,
+	}
+	if number {
+		layers = append(layers, object{"data": inlineData(l.numbers), "mark": object{"type": "text", "style": "onbar"},
+			"encoding": object{"x": x, "y": y, "text": object{"field": "n", "type": "quantitative"}}})
+	}
+	return object{"height": l.height, "layer": layered(layers...)}
+}
+
+// describeRequests is the picture in words.
+func describeRequests(requests []Request, rows []requestRow) string {
+	var waited, failed, workers int
+	var longest numbered
+	var last float64
+	for _, row := range rows {
+		if row.pid != 0 {
+			workers++
+		}
+		for _, r := range row.requests {
+			if r.wait() > 0.1*(r.End-r.Start) {
+				waited++
+			}
+			if r.Outcome != "ok" {
+				failed++
+			}
+			if r.wait() > longest.wait() {
+				longest = r
+			}
+			last = max(last, r.End)
+		}
+	}
+	s := fmt.Sprintf("%s at %s: ", plural(len(requests), "request"), plural(workers, "worker"))
+	switch waited {
+	case 0:
+		s += "none had to wait for one to become free"
+	case 1:
+		s += fmt.Sprintf("request %d waited %s for one to become free", longest.number, formatValue(longest.wait(), "s"))
+	default:
+		s += fmt.Sprintf("%d waited for one to become free, request %d the longest (%s)", waited, longest.number, formatValue(longest.wait(), "s"))
+	}
+	if failed > 0 {
+		s += fmt.Sprintf("; %d failed", failed)
+	}
+	return s + fmt.Sprintf(". The last outcome was known after %s.", formatValue(last, "s"))
+}
+
+// requestTable lists the requests, or sums them up by worker where there are
+// too many to read.
+func requestTable(rows []requestRow) Table {
+	var n int
+	for _, row := range rows {
+		n += len(row.requests)
+	}
+	if n > 60 {
+		return workerTable(rows)
+	}
+	t := Table{Columns: []string{"Request", "Row", "Due at, s", "Waited, s", "In service, s", "Outcome at, s", "Outcome"}}
+	var all []numbered
+	label := map[int]string{}
+	for _, row := range rows {
+		for _, r := range row.requests {
+			label[r.number] = row.label
+			all = append(all, r)
+		}
+	}
+	for _, r := range sortedBy(all, func(a, b numbered) bool { return a.number < b.number }) {
+		t.Rows = append(t.Rows, []string{strconv.Itoa(r.number), label[r.number], formatNumber(r.Due), formatNumber(r.wait()),
+			formatNumber(r.End - r.Start), formatNumber(r.End), r.Outcome})
+	}
+	return t
+}
+
+func workerTable(rows []requestRow) Table {
+	t := Table{Columns: []string{"Row", "Requests", "Longest wait, s", "Last outcome at, s"}}
+	for _, row := range rows {
+		var wait, last float64
+		for _, r := range row.requests {
+			wait, last = max(wait, r.wait()), max(last, r.End)
+		}
+		t.Rows = append(t.Rows, []string{row.label, strconv.Itoa(len(row.requests)), formatNumber(wait), formatNumber(last)})
+	}
+	return t
+}

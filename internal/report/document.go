@@ -1,0 +1,308 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"brink/internal/verdict"
+)
+
+// document is a report before it is Markdown or HTML: the same content for
+// both, so that they cannot disagree.
+type document struct {
+	Title    string
+	Kicker   string
+	Notices  []Notice
+	Question []span
+	Verdicts []verdictLine
+	Lead     *figure
+	RunLine  []span
+	Sections []section
+}
+
+// verdictLine is one hypothesis on the first screen.
+type verdictLine struct {
+	ID       string
+	Claim    []span
+	Outcome  verdict.Outcome
+	Level    verdict.Level
+	Sentence []span
+}
+
+// section is one of the sixteen.
+type section struct {
+	Number int
+	Title  string
+	Blocks []block
+}
+
+// block is one element of a section. Exactly one field is set, but for Fold,
+// the summary under which Children are folded away.
+type block struct {
+	Heading  string
+	Para     []span
+	List     [][]span
+	Table    *grid
+	Figure   *figure
+	Command  string
+	Fold     string
+	Children []block
+}
+
+type grid struct {
+	Caption string
+	Columns []column
+	Rows    [][]cell
+}
+
+type column struct {
+	Title string
+	// Number columns are set flush right.
+	Number bool
+}
+
+type cell []span
+
+// figure is a chart with its number in the document and its table.
+type figure struct {
+	*Chart
+	Number int
+	Grid   *grid
+}
+
+// spanKind says what a run of text is.
+type spanKind string
+
+const (
+	plainText    spanKind = "text"
+	codeText     spanKind = "code"
+	strongText   spanKind = "strong"
+	mutedText    spanKind = "muted"
+	outcomeBadge spanKind = "outcome"
+	levelBadge   spanKind = "level"
+	webLink      spanKind = "link"
+	figureLink   spanKind = "figure"
+)
+
+// span is a run of text of one kind; Href is for links only.
+type span struct {
+	Kind spanKind
+	Text string
+	Href string
+}
+
+func text(s string) span    { return span{Kind: plainText, Text: safe(s)} }
+func strong(s string) span  { return span{Kind: strongText, Text: safe(s)} }
+func muted(s string) span   { return span{Kind: mutedText, Text: safe(s)} }
+func code(s string) span    { return span{Kind: codeText, Text: visible(s)} }
+func words(s string) []span { return []span{text(s)} }
+
+func outcome(o verdict.Outcome) span { return span{Kind: outcomeBadge, Text: safe(string(o))} }
+func level(l verdict.Level) span     { return span{Kind: levelBadge, Text: safe(string(l))} }
+
+// prose reads authored or generated Text: pairs of backticks mark code.
+func prose(s string) []span {
+	parts := strings.Split(clean(s), "`")
+	if len(parts)%2 == 0 { // an odd backtick is only a character
+		last := len(parts) - 1
+		parts = append(parts[:last-1], parts[last-1]+"`"+parts[last])
+	}
+	var spans []span
+	for i, p := range parts {
+		switch {
+		case p == "":
+		case i%2 == 1:
+			spans = append(spans, span{Kind: codeText, Text: p})
+		default:
+			spans = append(spans, text(p))
+		}
+	}
+	return spans
+}
+
+func proseList(ss []string) block {
+	b := block{}
+	for _, s := range ss {
+		b.List = append(b.List, prose(s))
+	}
+	return b
+}
+
+// paragraphs splits authored text at blank lines.
+func paragraphs(s string) []block {
+	var blocks []block
+	for _, p := range strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n\n") {
+		if strings.TrimSpace(p) != "" {
+			blocks = append(blocks, block{Para: prose(p)})
+		}
+	}
+	return blocks
+}
+
+func para(spans ...span) block          { return block{Para: spans} }
+func heading(s string) block            { return block{Heading: s} }
+func gridBlock(g *grid) block           { return block{Table: g} }
+func folded(s string, b ...block) block { return block{Fold: s, Children: b} }
+
+func columns(titles ...string) []column {
+	cols := make([]column, len(titles))
+	for i, t := range titles {
+		cols[i] = column{Title: strings.TrimPrefix(t, "#"), Number: strings.HasPrefix(t, "#")}
+	}
+	return cols
+}
+
+// link is a web link where the address is one, and otherwise its text.
+func link(title, address string) []span {
+	title, address = clean(title), clean(address)
+	if title == "" {
+		title = address
+	}
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		if address == "" || address == title {
+			return words(title)
+		}
+		return []span{text(title + " "), code(address)}
+	}
+	return []span{{Kind: webLink, Text: title, Href: u.String()}}
+}
+
+// compose lays a model out. It fails on a model that no section can hold.
+func compose(m *Model) (*document, error) {
+	if m == nil {
+		return nil, fmt.Errorf("report: no model")
+	}
+	figures, lead, err := numberFigures(m)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{
+		Title: clean(m.Title), Kicker: clean(m.Run.Experiment), Notices: m.Notices,
+		Question: prose(m.Question), Lead: lead, RunLine: runLine(m.Run),
+	}
+	for _, v := range m.Verdicts {
+		d.Verdicts = append(d.Verdicts, verdictLine{
+			ID: clean(v.Hypothesis.ID), Claim: prose(v.Hypothesis.Claim),
+			Outcome: v.Outcome, Level: v.Level, Sentence: prose(v.Sentence),
+		})
+	}
+	for i, s := range sixteen {
+		n := i + 1
+		blocks := s.blocks(m)
+		if n == resultsSection {
+			blocks = append(verdictBlocks(m), append(figureBlocks(figures[n], lead), blocks...)...)
+		} else {
+			blocks = append(blocks, figureBlocks(figures[n], lead)...)
+		}
+		if len(blocks) == 0 {
+			blocks = []block{para(muted(s.empty))}
+		}
+		d.Sections = append(d.Sections, section{Number: n, Title: s.title, Blocks: blocks})
+	}
+	return d, nil
+}
+
+// numberFigures gives the lead the number 1 and the others the next ones in
+// the order of the sections.
+func numberFigures(m *Model) (map[int][]*figure, *figure, error) {
+	if len(m.Charts) == 0 {
+		return nil, nil, nil
+	}
+	leadAt := 0
+	for i, c := range m.Charts {
+		if c.Section < 1 || c.Section > len(sixteen) {
+			return nil, nil, fmt.Errorf("report: chart %q stands in section %d; there are %d", c.ID, c.Section, len(sixteen))
+		}
+		if c.ID == m.Lead {
+			leadAt = i
+		}
+	}
+	lead := newFigure(&m.Charts[leadAt], 1)
+	bySection := map[int][]*figure{m.Charts[leadAt].Section: {lead}}
+	next := 2
+	for s := 1; s <= len(sixteen); s++ {
+		for i := range m.Charts {
+			if m.Charts[i].Section == s && i != leadAt {
+				bySection[s] = append(bySection[s], newFigure(&m.Charts[i], next))
+				next++
+			}
+		}
+	}
+	return bySection, lead, nil
+}
+
+func newFigure(c *Chart, number int) *figure {
+	g := &grid{Caption: "The numbers of figure " + fmt.Sprint(number)}
+	for i, title := range c.Table.Columns {
+		g.Columns = append(g.Columns, column{Title: visible(title), Number: numericColumn(c.Table.Rows, i)})
+	}
+	for _, r := range c.Table.Rows {
+		row := make([]cell, len(g.Columns))
+		for i := range row {
+			if i < len(r) {
+				row[i] = words(visible(r[i]))
+			}
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return &figure{Chart: c, Number: number, Grid: g}
+}
+
+// numericColumn tells whether a column of text reads as numbers.
+func numericColumn(rows [][]string, i int) bool {
+	for _, r := range rows {
+		if i >= len(r) || r[i] == "" || strings.Trim(r[i], "0123456789.,-+−–<>≥% \u00a0toinspm;") != "" {
+			return false
+		}
+	}
+	return len(rows) > 0
+}
+
+func figureBlocks(figures []*figure, lead *figure) []block {
+	var blocks []block
+	for _, f := range figures {
+		if f == lead {
+			blocks = append(blocks, para(span{Kind: figureLink, Text: fmt.Sprintf("Figure %d", f.Number), Href: "figure-1"},
+				text(" ("+visible(f.Chart.Title)+") stands at the top of this report.")))
+			continue
+		}
+		blocks = append(blocks, block{Figure: f})
+	}
+	return blocks
+}
+
+func runLine(r Run) []span {
+	parts := []string{
+		"Run " + clean(r.ID),
+		r.Started.UTC().Format("2006-01-02 15:04 UTC"),
+		"took " + formatDuration(r.Duration),
+		"profile " + clean(r.Profile),
+		fmt.Sprintf("seed %d", r.Seed),
+		"host " + hostWords(r),
+		"brink " + clean(r.Brink),
+	}
+	if r.Status != "done" {
+		parts = append(parts, statusWords(r.Status))
+	}
+	return words(strings.Join(parts, " · "))
+}
+
+func hostWords(r Run) string {
+	s := clean(r.Host)
+	if r.Accelerator != "" && r.Accelerator != "none" {
+		s += " (" + clean(r.Accelerator) + ")"
+	}
+	return s
+}
+
+func statusWords(status string) string {
+	switch status {
+	case "running":
+		return "cut off before its end"
+	case "done", "interrupted", "broken", "invalid", "failed":
+		return status
+	}
+	return visible(status)
+}

@@ -1,0 +1,364 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"brink/internal/metric"
+	"brink/internal/verdict"
+)
+
+// verdictBlocks opens section 10: each hypothesis with what decided it.
+func verdictBlocks(m *Model) []block {
+	if len(m.Verdicts) == 0 {
+		return nil
+	}
+	blocks := []block{heading("Verdicts")}
+	for _, v := range m.Verdicts {
+		head := []span{strong(clean(v.Hypothesis.ID)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}
+		blocks = append(blocks, block{Para: append(head, prose(v.Sentence)...)})
+		var why []block
+		if v.Rule != "" {
+			why = append(why, block{Para: append([]span{strong("Rule: ")}, prose(v.Rule)...)})
+		}
+		if v.Raise != "" {
+			why = append(why, block{Para: append([]span{strong("What would raise it: ")}, prose(v.Raise)...)})
+		}
+		if len(v.Parts) > 0 {
+			why = append(why, gridBlock(partGrid(m, v)))
+		}
+		if len(v.Notes) > 0 {
+			why = append(why, proseList(v.Notes))
+		}
+		if len(why) > 0 {
+			blocks = append(blocks, folded("How "+clean(v.Hypothesis.ID)+" was decided", why...))
+		}
+	}
+	return append(blocks, folded("What the words mean", levelBlock()))
+}
+
+func levelBlock() block {
+	b := block{}
+	for _, l := range levelMeanings {
+		b.List = append(b.List, []span{level(l.level), text(" " + l.meaning + ".")})
+	}
+	return b
+}
+
+// partColumn is a column of the table behind a verdict; it is left out when
+// no part has it.
+type partColumn struct {
+	column
+	cell func(verdict.Part) cell
+}
+
+func partGrid(m *Model, v verdict.Verdict) *grid {
+	unit := ""
+	if mt, ok := metric.Lookup(v.Hypothesis.Metric); ok {
+		unit = mt.Unit
+	}
+	g := &grid{Caption: fmt.Sprintf("%s: %s, comparison by comparison", clean(v.Hypothesis.ID), metricTitle(v.Hypothesis.Metric))}
+	var used []partColumn
+	for _, c := range partColumns(m, v, unit) {
+		for _, p := range v.Parts {
+			if len(c.cell(p)) > 0 {
+				used = append(used, c)
+				g.Columns = append(g.Columns, c.column)
+				break
+			}
+		}
+	}
+	for _, p := range v.Parts {
+		row := make([]cell, len(used))
+		for i, c := range used {
+			if row[i] = c.cell(p); len(row[i]) == 0 {
+				row[i] = words("–")
+			}
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+func partColumns(m *Model, v verdict.Verdict, unit string) []partColumn {
+	noise, hasNoise := noiseOf(m, v.Hypothesis.Metric)
+	return []partColumn{
+		{column{Title: "Steps"}, func(p verdict.Part) cell { return stepCell(p.Steps) }},
+		{column{Title: "n", Number: true}, func(p verdict.Part) cell {
+			return words(joinEach(len(p.N), func(i int) string { return fmt.Sprint(p.N[i]) }))
+		}},
+		{column{Title: "Median", Number: true}, func(p verdict.Part) cell {
+			return words(joinEach(len(p.Median), func(i int) string {
+				if i < len(p.N) && p.N[i] == 0 {
+					return "–"
+				}
+				return boundMark(i < len(p.AtLeast) && p.AtLeast[i]) + formatValue(p.Median[i], unit)
+			}))
+		}},
+		{column{Title: "Expected", Number: true}, func(p verdict.Part) cell {
+			return optional(p.Expected, func(x float64) string { return formatValue(x, unit) })
+		}},
+		{column{Title: "Effect", Number: true}, func(p verdict.Part) cell { return effectCell(p, unit) }},
+		{column{Title: "Noise floor", Number: true}, func(p verdict.Part) cell {
+			if !hasNoise || p.Effect == nil {
+				return nil
+			}
+			return words("± " + strings.TrimPrefix(formatEffect(noise.Difference, noise.Relative, unit), "+"))
+		}},
+		{column{Title: "U", Number: true}, func(p verdict.Part) cell { return optional(p.U, formatWhole) }},
+		{column{Title: "Cliff’s δ", Number: true}, func(p verdict.Part) cell { return optional(p.Delta, formatNumber) }},
+		{column{Title: "p", Number: true}, func(p verdict.Part) cell { return optional(p.P, formatP) }},
+		{column{Title: "p (Holm)", Number: true}, func(p verdict.Part) cell { return optional(p.PHolm, formatP) }},
+		{column{Title: "Agrees"}, func(p verdict.Part) cell { return words(yesNo(p.Holds)) }},
+		{column{Title: "Note"}, func(p verdict.Part) cell { return prose(p.Note) }},
+	}
+}
+
+func noiseOf(m *Model, name string) (NoiseFloor, bool) {
+	for _, n := range m.NoiseFloor {
+		if n.Metric == name {
+			return n, true
+		}
+	}
+	return NoiseFloor{}, false
+}
+
+func stepCell(steps []string) cell {
+	var c cell
+	for i, s := range steps {
+		if i > 0 {
+			c = append(c, text(" → "))
+		}
+		c = append(c, code(s))
+	}
+	return c
+}
+
+func effectCell(p verdict.Part, unit string) cell {
+	if p.Effect == nil {
+		return nil
+	}
+	s := formatEffect(*p.Effect, p.Relative, unit)
+	if p.Lo != nil && p.Hi != nil {
+		s += fmt.Sprintf(" [%s, %s]", formatEffect(*p.Lo, p.Relative, unit), formatEffect(*p.Hi, p.Relative, unit))
+	}
+	if p.Word != "" {
+		s += ", " + clean(p.Word)
+	}
+	return words(s)
+}
+
+func joinEach(n int, f func(int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = f(i)
+	}
+	return strings.Join(parts, " → ")
+}
+
+func optional(x *float64, f func(float64) string) cell {
+	if x == nil {
+		return nil
+	}
+	return words(f(*x))
+}
+
+func boundMark(atLeast bool) string {
+	if atLeast {
+		return "≥\u00a0"
+	}
+	return ""
+}
+
+func metricTitle(name string) string {
+	if mt, ok := metric.Lookup(name); ok {
+		return mt.Title
+	}
+	return clean(name)
+}
+
+// resultBlocks is section 10 below the verdicts and the pictures.
+func resultBlocks(m *Model) []block {
+	var blocks []block
+	if len(m.Results) > 0 {
+		blocks = append(blocks, heading("By step"))
+		for _, r := range m.Results {
+			blocks = append(blocks, stepBlocks(r)...)
+		}
+	}
+	blocks = append(blocks, noiseBlocks(m.NoiseFloor)...)
+	if len(m.Exclusions) > 0 {
+		blocks = append(blocks, heading("What was left out"), proseList(m.Exclusions))
+	}
+	blocks = append(blocks, failureBlocks(m.Failures)...)
+	blocks = append(blocks, eventBlocks(m)...)
+	blocks = append(blocks, logBlocks(m)...)
+	return append(blocks, referenceBlocks(m)...)
+}
+
+func stepBlocks(r StepResult) []block {
+	caption := clean(r.Step)
+	if r.Title != "" {
+		caption += ": " + clean(r.Title)
+	}
+	caption += fmt.Sprintf(" (%d of %s usable", r.Valid, plural(r.Planned, "repetition"))
+	if r.FailurePct != nil {
+		caption += fmt.Sprintf(", %s\u00a0%% of requests failed", trimmed(*r.FailurePct))
+	}
+	g := &grid{Caption: caption + ")", Columns: columns("Metric", "Unit", "#n", "#Median", "#p95", "#p99", "#IQR", "#Min", "#Max")}
+	var notes [][]span
+	for _, row := range r.Rows {
+		g.Rows = append(g.Rows, metricRow(row))
+		if row.Mean != nil && row.Median.None == "" && !row.Median.AtLeast && *row.Mean > 1.5*row.Median.X && row.Median.X > 0 {
+			notes = append(notes, words(fmt.Sprintf("%s: the mean is %s, more than 1.5 times the median; a few large values pull it.",
+				row.Metric.Title, formatValue(*row.Mean, row.Metric.Unit))))
+		}
+	}
+	blocks := []block{gridBlock(g)}
+	if len(notes) > 0 {
+		blocks = append(blocks, block{List: notes})
+	}
+	return blocks
+}
+
+func metricRow(r Row) []cell {
+	show := func(n *Number) cell {
+		switch {
+		case n == nil, n.None != "" && n.None == r.Median.None && n != &r.Median:
+			return words("–")
+		case n.None != "":
+			return cell{muted(clean(n.None))}
+		}
+		return words(boundMark(n.AtLeast) + formatMetric(n.X, r.Metric))
+	}
+	iqr := show(&r.Q1)
+	if r.Q1.None == "" && r.Q3.None == "" {
+		iqr = words(formatMetric(r.Q1.X, r.Metric) + " – " + boundMark(r.Q3.AtLeast) + formatMetric(r.Q3.X, r.Metric))
+	}
+	median := show(&r.Median)
+	if r.Median.None == "" {
+		median = cell{strong(median[0].Text)}
+	}
+	return []cell{words(r.Metric.Title), words(unitName(r.Metric)), words(fmt.Sprint(r.N)), median,
+		show(r.P95), show(r.P99), iqr, show(&r.Min), show(&r.Max)}
+}
+
+func unitName(m metric.Metric) string { return orDash(m.Unit) }
+
+func noiseBlocks(floors []NoiseFloor) []block {
+	if len(floors) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "Noise floor: the baseline against itself", Columns: columns("Metric", "Baseline", "#Pairs", "#Difference")}
+	for _, n := range floors {
+		unit := ""
+		if mt, ok := metric.Lookup(n.Metric); ok {
+			unit = mt.Unit
+		}
+		g.Rows = append(g.Rows, []cell{words(metricTitle(n.Metric)), {code(n.Step)}, words(fmt.Sprint(n.N)),
+			words("± " + strings.TrimPrefix(formatEffect(n.Difference, n.Relative, unit), "+"))})
+	}
+	return []block{gridBlock(g)}
+}
+
+func failureBlocks(failures []Failure) []block {
+	if len(failures) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "Failed requests", Columns: columns("Step", "Outcome", "#Count", "One such error")}
+	for _, f := range failures {
+		g.Rows = append(g.Rows, []cell{{code(f.Step)}, words(visible(f.Outcome)), words(formatCount(f.Count)), {code(f.Example)}})
+	}
+	return []block{gridBlock(g)}
+}
+
+func eventBlocks(m *Model) []block {
+	if len(m.Events) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "What happened to the apps", Columns: columns("Step", "#Repetition", "App", "#At", "Event", "Detail")}
+	for _, e := range m.Events {
+		g.Rows = append(g.Rows, []cell{{code(e.Step)}, words(fmt.Sprint(e.Number)), {code(e.App)}, words(formatDuration(e.At)), words(visible(strings.ReplaceAll(e.Kind, "_", " "))), {code(e.Detail)}})
+	}
+	return foldLong("Events", g, m.OmittedEvents)
+}
+
+func logBlocks(m *Model) []block {
+	if len(m.Logs) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "What the apps wrote", Columns: columns("Step", "App", "Stream", "#Times", "Line")}
+	for _, l := range m.Logs {
+		g.Rows = append(g.Rows, []cell{{code(l.Step)}, {code(l.App)}, words(visible(l.Stream)), words(formatCount(l.Count)), {code(l.Line)}})
+	}
+	return foldLong("Log lines", g, m.OmittedLogs)
+}
+
+func foldLong(what string, g *grid, omitted int64) []block {
+	blocks := []block{gridBlock(g)}
+	if omitted > 0 {
+		blocks = append(blocks, para(muted(fmt.Sprintf("The record holds %s more.", formatCount(omitted)))))
+	}
+	if len(g.Rows) > 8 {
+		return []block{folded(fmt.Sprintf("%s (%d)", what, len(g.Rows)), blocks...)}
+	}
+	return blocks
+}
+
+func referenceBlocks(m *Model) []block {
+	if m.Reference == nil || len(m.Reference.Claims) == 0 {
+		return nil
+	}
+	title := clean(m.Reference.Title)
+	if m.Reference.Date != "" {
+		title += ", " + clean(m.Reference.Date)
+	}
+	g := &grid{Caption: "Published claims beside ours: " + title,
+		Columns: columns("", "The reference says", "#Published", "Its own arithmetic", "#Off by", "Its level", "Here")}
+	byID := map[string]verdict.Verdict{}
+	for _, v := range m.Verdicts {
+		byID[v.Hypothesis.ID] = v
+	}
+	for _, c := range m.Reference.Claims {
+		says := prose(c.Says)
+		if c.Note != "" {
+			says = append(append(says, text(" ")), prose(c.Note)...)
+		}
+		g.Rows = append(g.Rows, []cell{{strong(clean(c.ID))}, says, optional(c.Published, func(x float64) string { return formatValue(x, c.Unit) }),
+			arithmetic(c), optional(c.Deviation, func(x float64) string { return formatEffect(x, true, "") }), levelCell(c.Level), ourCell(byID, c.Hypothesis)})
+	}
+	for _, row := range g.Rows {
+		for i := range row {
+			if len(row[i]) == 0 {
+				row[i] = words("–")
+			}
+		}
+	}
+	return []block{heading("The reference beside this run"), gridBlock(g)}
+}
+
+func arithmetic(c ReferenceClaim) cell {
+	var out cell
+	if c.Formula != "" {
+		out = append(out, span{Kind: codeText, Text: clean(c.Formula)})
+	}
+	if c.Computed != nil {
+		out = append(out, text(" = "+formatValue(*c.Computed, c.Unit)))
+	}
+	return out
+}
+
+func levelCell(l verdict.Level) cell {
+	if l == "" {
+		return nil
+	}
+	return cell{level(l)}
+}
+
+func ourCell(byID map[string]verdict.Verdict, id string) cell {
+	v, ok := byID[id]
+	if !ok {
+		return words("not tested here")
+	}
+	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(v.Sentence)...)
+}

@@ -1,0 +1,236 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"brink/internal/verdict"
+)
+
+// sixteen are the sections of a report in their order. empty is what a
+// section says when there is nothing for it.
+var sixteen = []struct {
+	title  string
+	empty  string
+	blocks func(*Model) []block
+}{
+	{"Question", "The experiment's file asks none.", func(m *Model) []block { return paragraphs(m.Question) }},
+	{"Why this matters", "The experiment's file does not say.", func(m *Model) []block { return paragraphs(m.Why) }},
+	{"Customer symptom", "The experiment's file names none.", func(m *Model) []block { return lists(m.Symptoms) }},
+	{"Hypothesis", "The experiment's file states none: this report describes and does not judge.", hypothesisBlocks},
+	{"Environment", "Nothing was recorded.", environmentBlocks},
+	{"Variables", "The experiment's file names none.", variableBlocks},
+	{"Instrumentation", "No signal was recorded.", signalBlocks},
+	{"Procedure", "No repetition was started.", procedureBlocks},
+	{"Expected signal", "The experiment's file states none.", func(m *Model) []block { return lists(m.Expected) }},
+	{"Results", "No result was recorded.", resultBlocks},
+	{"Interpretation", "There is nothing to interpret.", func(m *Model) []block { return statements(m.Interpretation) }},
+	{"What this proves", "Nothing: no claim reached Observed, Measured or Strongly Suggested.", func(m *Model) []block { return statements(m.Proves) }},
+	{"What this does not prove", "Nothing was left open.", func(m *Model) []block { return statements(m.DoesNotProve) }},
+	{"Support takeaway", "The experiment's file gives none.", func(m *Model) []block { return lists(m.Takeaways) }},
+	{"Reproduction notes", "Nothing was recorded.", reproductionBlocks},
+	{"Related documents", "The experiment's file names none.", relatedBlocks},
+}
+
+func lists(items []string) []block {
+	if len(items) == 0 {
+		return nil
+	}
+	return []block{proseList(items)}
+}
+
+func hypothesisBlocks(m *Model) []block {
+	if len(m.Hypotheses) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "Hypotheses, written down before the run", Columns: columns("", "Claim", "Form", "Decided by")}
+	for _, h := range m.Hypotheses {
+		g.Rows = append(g.Rows, []cell{{strong(clean(h.ID))}, prose(h.Claim), prose(h.Form), prose(h.Test)})
+	}
+	return []block{gridBlock(g)}
+}
+
+func environmentBlocks(m *Model) []block {
+	var blocks []block
+	if facts := factGrid("Machine and software, as found", m.Environment); facts != nil {
+		blocks = append(blocks, gridBlock(facts))
+	}
+	if m.Run.SpeedFactor > 0 {
+		blocks = append(blocks, block{Para: prose(fmt.Sprintf("The accelerator was `%s`: the host ran %s times slower than the machine below it.", m.Run.Accelerator, formatNumber(m.Run.SpeedFactor)))})
+	}
+	if len(m.Missed) > 0 {
+		g := &grid{Caption: "Requirements missed", Columns: columns("Need", "App", "What followed")}
+		for _, r := range m.Missed {
+			g.Rows = append(g.Rows, []cell{prose(r.Need), {code(orDash(r.App))}, prose(r.Consequence)})
+		}
+		blocks = append(blocks, gridBlock(g))
+	} else if len(blocks) > 0 {
+		blocks = append(blocks, para(text("Nothing that the experiment needs was missing.")))
+	}
+	if len(m.Limits) > 0 {
+		g := &grid{Caption: "The plan, and what of it held", Columns: columns("Limit", "Wanted", "Applied", "How")}
+		for _, l := range m.Limits {
+			applied := strong("not applied")
+			if l.Applied {
+				applied = text("applied")
+			}
+			g.Rows = append(g.Rows, []cell{prose(l.Name), prose(l.Wanted), {applied}, prose(l.How)})
+		}
+		blocks = append(blocks, gridBlock(g))
+	}
+	return blocks
+}
+
+func factGrid(caption string, facts []Fact) *grid {
+	if len(facts) == 0 {
+		return nil
+	}
+	g := &grid{Caption: caption, Columns: columns("Fact", "Value")}
+	for _, f := range facts {
+		g.Rows = append(g.Rows, []cell{prose(f.Name), {code(f.Value)}})
+	}
+	return g
+}
+
+func variableBlocks(m *Model) []block {
+	var blocks []block
+	if m.Type != "" {
+		blocks = append(blocks, para(text("Experiment type: "), strong(clean(m.Type)), text(".")))
+	}
+	if len(m.Controlled) > 0 {
+		blocks = append(blocks, heading("Controlled"), proseList(m.Controlled))
+	}
+	if len(m.Observed) > 0 {
+		blocks = append(blocks, heading("Observed"), proseList(m.Observed))
+	}
+	return blocks
+}
+
+func signalBlocks(m *Model) []block {
+	if len(m.Signals) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "Signals, and whether they could be read", Columns: columns("Signal", "Source", "Rate", "Read")}
+	for _, s := range m.Signals {
+		rate := "each"
+		if s.Every > 0 {
+			rate = "every " + formatDuration(s.Every)
+		}
+		read := cell{text("yes")}
+		if !s.Read {
+			read = cell{strong("no")}
+			if s.Reason != "" {
+				read = append(read, text(": "), code(s.Reason))
+			}
+		}
+		g.Rows = append(g.Rows, []cell{prose(s.Name), prose(s.Source), words(rate), read})
+	}
+	return []block{gridBlock(g)}
+}
+
+// foldAfter is the number of rows beyond which a table is folded away.
+const foldAfter = 24
+
+func procedureBlocks(m *Model) []block {
+	if len(m.Procedure) == 0 {
+		return nil
+	}
+	g := &grid{Caption: "Repetitions in the order in which they ran", Columns: columns("#", "Step", "#Repetition", "#Start", "#Took", "Status")}
+	g.Columns[0] = column{Title: "Position", Number: true}
+	unfit := 0
+	for _, e := range m.Procedure {
+		status := cell{text(statusWords(e.Status))}
+		if e.Status != "done" {
+			unfit++
+			status = cell{strong(statusWords(e.Status))}
+		}
+		if e.Reason != "" {
+			status = append(status, text(": "), code(e.Reason))
+		}
+		number := fmt.Sprint(e.Number)
+		if e.Twin {
+			number += " (twin)"
+		}
+		took := "–"
+		if e.Duration > 0 {
+			took = formatDuration(e.Duration)
+		}
+		g.Rows = append(g.Rows, []cell{words(fmt.Sprint(e.Position)), {code(e.Step)}, words(number), words(formatDuration(e.Start)), words(took), status})
+	}
+	says := fmt.Sprintf("%s ran one after another, in this order (seed %d). ", plural(len(m.Procedure), "repetition"), m.Run.Seed)
+	if unfit == 0 {
+		says += "All of them are fit for use."
+	} else {
+		says += fmt.Sprintf("%d of them cannot be used; the table says why.", unfit)
+	}
+	blocks := []block{para(text(says))}
+	if len(g.Rows) > foldAfter {
+		return append(blocks, folded(fmt.Sprintf("All %d repetitions", len(g.Rows)), gridBlock(g)))
+	}
+	return append(blocks, gridBlock(g))
+}
+
+func statements(lines []Statement) []block {
+	if len(lines) == 0 {
+		return nil
+	}
+	b := block{}
+	for _, l := range lines {
+		var item []span
+		if l.Level != "" {
+			item = append(item, level(l.Level), text(" "))
+		}
+		if l.Hypothesis != "" {
+			item = append(item, strong(clean(l.Hypothesis)), text(": "))
+		}
+		b.List = append(b.List, append(item, prose(l.Text)...))
+	}
+	return []block{b}
+}
+
+func reproductionBlocks(m *Model) []block {
+	var blocks []block
+	if m.Reproduction.Command != "" {
+		blocks = append(blocks, block{Command: clean(m.Reproduction.Command)})
+	}
+	if len(m.Reproduction.Notes) > 0 {
+		blocks = append(blocks, proseList(m.Reproduction.Notes))
+	}
+	if g := factGrid("Versions", m.Reproduction.Versions); g != nil {
+		blocks = append(blocks, gridBlock(g))
+	}
+	return blocks
+}
+
+func relatedBlocks(m *Model) []block {
+	if len(m.Related) == 0 {
+		return nil
+	}
+	b := block{}
+	for _, l := range m.Related {
+		b.List = append(b.List, link(l.Title, l.URL))
+	}
+	return []block{b}
+}
+
+func orDash(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return "–"
+	}
+	return s
+}
+
+// levelMeanings explains the words of the badges to a reader who does not
+// know the method.
+var levelMeanings = []struct {
+	level   verdict.Level
+	meaning string
+}{
+	{verdict.Measured, "a number from at least five agreeing repetitions whose test passes after correction and whose interval excludes everything smaller than the declared effect; for a claim about a setting, the same outcome in two repetitions"},
+	{verdict.Observed, "seen directly, in at least one repetition"},
+	{verdict.StronglySuggested, "several independent signals agree and each passes its test, but nothing was switched on and off, or repetitions were few"},
+	{verdict.Inferred, "three agreeing repetitions, or a conclusion by a stated rule"},
+	{verdict.Correlated, "things moved together, with too little strength for more"},
+	{verdict.NotProven, "tested with enough strength to see the declared effect, and not confirmed"},
+	{verdict.Unknown, "the data cannot tell"},
+}

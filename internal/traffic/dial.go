@@ -1,0 +1,108 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// Dialer opens a connection to an address, given as host:port. It must return
+// soon after ctx ends. Its errors should wrap a syscall.Errno such as
+// ECONNREFUSED where there is one, since that decides the Outcome.
+type Dialer func(ctx context.Context, addr string) (net.Conn, error)
+
+// systemDialer returns a dialer over the machine's network. A name is looked up
+// once, before the traffic starts; IPv4 is preferred, as an app that listens on
+// 0.0.0.0 or 127.0.0.1 is the usual case.
+func systemDialer(ctx context.Context, addr string) (Dialer, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return nil, fmt.Errorf("traffic: address is %q, want host:port", addr)
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return nil, fmt.Errorf("traffic: look up %q: %w", host, err)
+		}
+		best := slices.IndexFunc(ips, func(ip netip.Addr) bool { return ip.Unmap().Is4() })
+		addr = net.JoinHostPort(ips[max(best, 0)].Unmap().String(), port)
+	}
+	// TCP keep-alive probes would never come into play on connections this
+	// short and cost four system calls each.
+	d := &net.Dialer{KeepAlive: -1}
+	return func(ctx context.Context, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, "tcp", addr)
+	}, nil
+}
+
+// defaultConnections is DefaultConnections, or what this process may still open
+// less some room for its other files.
+func defaultConnections() int {
+	const room = 64
+	limit, open := fileLimit(), openFiles()
+	if limit < 0 {
+		return DefaultConnections
+	}
+	return max(1, min(DefaultConnections, limit-open-room))
+}
+
+// fileLimit is the number of files that this process may have open (ulimit -n),
+// -1 when the system does not say.
+func fileLimit() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return -1
+	}
+	return int(min(uint64(limit.Cur), 1<<30))
+}
+
+func openFiles() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+// classify turns the error that ended a request into its outcome and a few
+// words that say why.
+func classify(err error) (Outcome, string) {
+	var garbage garbageError
+	switch {
+	case errors.Is(err, errEndless):
+		return OutcomeEndless, err.Error()
+	case errors.As(err, &garbage):
+		return OutcomeAborted, err.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return OutcomeAborted, "closed in the middle of the answer"
+	case errors.Is(err, errEmpty):
+		return OutcomeAborted, err.Error()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return OutcomeRefused, "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return OutcomeReset, "connection reset by peer"
+	case errors.Is(err, syscall.ETIMEDOUT):
+		return OutcomeTimeout, "the kernel gave the connection up"
+	case errors.Is(err, syscall.EMFILE):
+		return OutcomeOutOfFiles, fmt.Sprintf("out of file descriptors: ulimit -n is %d", fileLimit())
+	case errors.Is(err, syscall.ENFILE):
+		return OutcomeOutOfFiles, "out of file descriptors: the system's table of open files is full"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return OutcomeOutOfPorts, "out of local ports: all of net.ipv4.ip_local_port_range is taken for this address"
+	}
+	return OutcomeUnreachable, shorten(err.Error())
+}
+
+func shorten(s string) string {
+	const most = 120
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "..."
+}

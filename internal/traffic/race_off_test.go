@@ -1,0 +1,5 @@
+//go:build !race
+
+package traffic_test
+
+const raceDetector = false
