@@ -119,7 +119,7 @@ Exit codes: 0 done; 1 some hypothesis not supported or inconclusive (only with
 	root.AddCommand(
 		a.runCommand(), a.listCommand(), a.showCommand(), a.validateCommand(),
 		a.schemaCommand(), a.newCommand(), a.reportCommand(), a.exportCommand(),
-		a.queryCommand(), a.appCommand(), a.agentCommand(), a.versionCommand(),
+		a.queryCommand(), a.auditCommand(), a.appCommand(), a.agentCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -17,6 +17,9 @@ func (h Hypothesis) Test() string {
 	case Compare:
 		return fmt.Sprintf("%s: %s by at least %s from %s to %s", h.Metric, directionText(h.Direction), marginText(h.Effect), h.Steps[0], h.Steps[1])
 	case Equivalent:
+		if h.Factor != "" {
+			return fmt.Sprintf("%s differs by no more than %s between steps of %s that differ in %s alone", h.Metric, marginText(h.Margin), steps, h.Factor)
+		}
 		return fmt.Sprintf("%s differs by no more than %s between any two of %s", h.Metric, marginText(h.Margin), steps)
 	case Trend:
 		return fmt.Sprintf("%s: %s over %s, in %s", h.Metric, directionText(h.Direction), h.Factor, steps)

@@ -139,7 +139,7 @@ var fields = map[string]field{
 	"Hypothesis.effect":      {doc: "compare, trend, caused_by: the smallest difference that the claim asserts."},
 	"Hypothesis.direction":   {doc: "compare, trend, caused_by: where the metric goes.", words: directions, noun: "a direction"},
 	"Hypothesis.margin":      {doc: "equivalent: the largest difference that still counts as none."},
-	"Hypothesis.factor":      {doc: "trend, cliff, caused_by: the factor that changes."},
+	"Hypothesis.factor":      {doc: "trend, cliff, caused_by: the factor that changes. equivalent: compare only steps that differ in this factor alone."},
 	"Hypothesis.restarts":    {doc: "cascade: how many restarts make one.", min: 2, max: 10_000},
 	"Hypothesis.within":      {doc: "cascade: the time in which the restarts fall.", max: day, above: true},
 	"Hypothesis.unrecovered": {doc: "cascade: how long the apps stay down.", max: day, above: true},

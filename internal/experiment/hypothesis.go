@@ -14,7 +14,7 @@ import (
 var parts = map[Form]struct{ needs, takes []string }{
 	Law:        {needs: []string{"metric", "steps", "formula", "tolerance"}},
 	Compare:    {needs: []string{"metric", "steps", "effect", "direction"}, takes: []string{"signals"}},
-	Equivalent: {needs: []string{"metric", "steps", "margin"}},
+	Equivalent: {needs: []string{"metric", "steps", "margin"}, takes: []string{"factor"}},
 	Trend:      {needs: []string{"metric", "steps", "factor", "direction"}, takes: []string{"effect"}},
 	Cliff:      {needs: []string{"metric", "steps", "factor"}},
 	Cascade:    {needs: []string{"steps", "restarts", "within", "unrecovered"}},
@@ -197,6 +197,7 @@ func (c *claims) shape(n *node, h *Hypothesis) {
 		count(len(h.Steps) == 2, "exactly two steps")
 	case Equivalent:
 		count(len(h.Steps) >= 2, "at least two steps")
+		c.grouped(n, h)
 	case Trend, Cliff:
 		count(len(h.Steps) >= 3, "at least three steps")
 		if len(h.Steps) >= 3 {
@@ -207,6 +208,29 @@ func (c *claims) shape(n *node, h *Hypothesis) {
 		p := n.fieldProblem("direction", "\"differ\" is no direction of a "+string(h.Form))
 		p.Allowed = "fall, rise"
 		c.add(p)
+	}
+}
+
+// grouped checks that each step of an equivalence along a factor has another
+// one to be compared with.
+func (c *claims) grouped(n *node, h *Hypothesis) {
+	if h.Factor == "" {
+		return
+	}
+	steps := make([]Step, len(h.Steps))
+	for i, name := range h.Steps {
+		s := c.byName[name]
+		if _, ok := s.Factors[h.Factor]; !ok {
+			c.about(n, "factor", "step %s has no factor %s", name, quote(h.Factor))
+			return
+		}
+		s.used[h.Factor] = true
+		steps[i] = s.Step
+	}
+	for _, group := range h.Groups(steps) {
+		if len(group) < 2 {
+			c.about(n, "factor", "no other step differs from %s in %s alone", group[0], quote(h.Factor))
+		}
 	}
 }
 

@@ -201,7 +201,8 @@ type Hypothesis struct {
 	Direction string `json:"direction,omitempty"`
 	// Margin belongs to equivalent.
 	Margin *Margin `json:"margin,omitempty"`
-	// Factor belongs to trend, cliff and caused_by.
+	// Factor belongs to trend, cliff and caused_by. With equivalent, only steps
+	// that differ in nothing but this factor are compared.
 	Factor string `json:"factor,omitempty"`
 	// Restarts, Within and Unrecovered belong to cascade.
 	Restarts    int      `json:"restarts,omitempty"`

@@ -12,8 +12,6 @@ import (
 type signals struct {
 	from, to int64
 	cpus     int
-	at       []int64
-	cpu      []int64
 	counters map[string]*counter
 	memory   mean
 	rss      int64

@@ -51,6 +51,7 @@ func judgeCausedBy(j *judge, h experiment.Hypothesis) finding {
 	part.note(test.Reason)
 	f.parts = []Part{part}
 	f.notes = nonEmpty(test.Note)
+	f.short = fmt.Sprintf("%s over %s", shiftText(test.Effect, cell.Metric), plural(e.n, "contrast"))
 	f.sentence = fmt.Sprintf("Switching from %s to %s moved %s by %s over %s; claimed: %s by at least %s",
 		h.Off, h.On, cell.Metric.Title, shiftText(test.Effect, cell.Metric), plural(e.n, "contrast"), h.Direction, marginText(size, cell.Metric))
 	return f
@@ -126,6 +127,7 @@ func judgeCascade(j *judge, h experiment.Hypothesis) finding {
 	default:
 		e.outcome = Inconclusive
 	}
+	f.short = fmt.Sprintf("seen in %d of %s", e.agreeing, plural(e.n, "repetition"))
 	f.sentence = fmt.Sprintf("At least %s restarted within %s and did not recover for %s in %d of %s",
 		plural(h.Restarts, "app"), h.Within, h.Unrecovered, e.agreeing, plural(e.n, "repetition"))
 	return f

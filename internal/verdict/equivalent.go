@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"brink/internal/experiment"
 	"brink/internal/metric"
@@ -11,63 +10,109 @@ import (
 )
 
 // judgeEquivalent decides "the metric does not differ across steps by more than
-// the margin": two one-sided tests on every pair. What sits pinned at a bound
-// of its scale is no plateau.
+// the margin": two one-sided tests on every pair, or with a factor on every pair
+// that differs in it alone. All pairs must hold, so their largest p needs no
+// correction for the number of pairs. What sits pinned at a bound of its scale is
+// no plateau.
 func judgeEquivalent(j *judge, h experiment.Hypothesis) finding {
-	f := finding{evidence: evidence{kind: descriptive, n: math.MaxInt}}
+	f := finding{evidence: evidence{kind: descriptive, n: math.MaxInt, agreeing: math.MaxInt, tested: true, clear: true}}
 	cell := j.table.Cell(h.Steps[0], h.Metric)
-	sc := scale(cell)
-	size := margin(h.Margin, sc)
-	var samples []stats.Sample
-	var medians []string
-	for _, name := range h.Steps {
-		s, why := j.sample(name, h.Metric)
-		if len(s) == 0 {
-			f.evidence.missing, f.evidence.n = name+": "+why, 0
+	size := margin(h.Margin, scale(cell))
+	e := &f.evidence
+	within, beyond := true, false
+	var widest stats.Shift
+	for _, group := range j.groups(h) {
+		g, missing := j.equivalentGroup(h, group, size)
+		if missing != "" {
+			e.missing, e.n = missing, 0
 			return f
 		}
-		samples = append(samples, s)
-		f.evidence.n = min(f.evidence.n, len(s))
-		medians = append(medians, fmt.Sprintf("%s %s", name, estimate(stats.Median(s), cell.Metric)))
-	}
-	eq := stats.EquivalentWithin(samples, size, alpha, bounds(cell.Metric)...)
-	e := &f.evidence
-	e.tested, e.p, e.clear = len(eq.Pairs) > 0, eq.P, eq.Equivalent
-	e.agreeing = j.agreeingWithin(h, size)
-	inside, outside := 0, 0
-	for _, p := range eq.Pairs {
-		part, within, beyond := equivalentPart(h, samples, p, size)
-		if within {
-			inside++
+		e.n, e.agreeing = min(e.n, g.n), min(e.agreeing, g.agreeing)
+		e.p, e.clear = max(e.p, g.p), e.clear && g.clear
+		within, beyond = within && g.within, beyond || g.beyond
+		f.parts = append(f.parts, g.parts...)
+		if size := shiftSize(g.widest); size >= shiftSize(widest) {
+			widest = g.widest
 		}
-		if beyond {
-			outside++
-		}
-		f.parts = append(f.parts, part)
 	}
 	switch {
-	case len(eq.Pinned) >= 2:
-		e.missing = eq.Reason
-	case len(eq.Pairs) == 0:
-		e.missing = eq.Reason
-	case eq.Equivalent, inside == len(eq.Pairs) && e.n >= inferredN && e.agreeing == e.n:
+	case e.clear, within && e.n >= inferredN && e.agreeing == e.n:
 		e.outcome = Supported
-	case outside > 0 && e.n >= inferredN:
+	case beyond && e.n >= inferredN:
 		e.outcome = NotSupported
 	default:
 		e.outcome = Inconclusive
 	}
-	f.sentence = fmt.Sprintf("%s was %s; claimed: no pair differs by more than %s, and the largest difference was %s",
-		cell.Metric.Title, strings.Join(medians, ", "), marginText(size, cell.Metric), largestShift(eq.Pairs, cell.Metric))
+	f.short = fmt.Sprintf("largest difference %s, margin %s", shiftText(widest, cell.Metric), marginText(size, cell.Metric))
+	f.sentence = fmt.Sprintf("%s of %s differed by %s at most; claimed: by no more than %s",
+		cell.Metric.Title, plural(len(f.parts), "pair"), shiftText(widest, cell.Metric), marginText(size, cell.Metric))
+	if len(f.parts) == 1 && len(f.parts[0].Median) == 2 {
+		p := f.parts[0]
+		f.sentence = fmt.Sprintf("%s was %s (%s) and %s (%s), a difference of %s; claimed: no more than %s", cell.Metric.Title,
+			withUnit(p.Median[0], cell.Metric), p.Steps[0], withUnit(p.Median[1], cell.Metric), p.Steps[1],
+			shiftText(widest, cell.Metric), marginText(size, cell.Metric))
+	}
 	return f
+}
+
+// groups are the steps to be compared with each other.
+func (j *judge) groups(h experiment.Hypothesis) [][]string {
+	var steps []experiment.Step
+	for _, name := range h.Steps {
+		if s, ok := j.table.Step(name); ok {
+			steps = append(steps, s.Step)
+		}
+	}
+	if len(steps) < len(h.Steps) {
+		return [][]string{h.Steps} // a step that did not run: the group says so
+	}
+	return h.Groups(steps)
+}
+
+// equivalentGroup is what the pairs of one group give.
+type equivalentGroup struct {
+	parts       []Part
+	n, agreeing int
+	p           float64
+	// clear: every pair passes its test; within: every interval lies inside the
+	// margin at the level that the repetitions allow; beyond: one lies outside.
+	clear, within, beyond bool
+	widest                stats.Shift
+}
+
+func (j *judge) equivalentGroup(h experiment.Hypothesis, steps []string, size stats.Margin) (g equivalentGroup, missing string) {
+	var samples []stats.Sample
+	for _, name := range steps {
+		s, why := j.sample(name, h.Metric)
+		if len(s) == 0 {
+			return g, name + ": " + why
+		}
+		samples = append(samples, s)
+	}
+	cell := j.table.Cell(steps[0], h.Metric)
+	eq := stats.EquivalentWithin(samples, size, alpha, bounds(cell.Metric)...)
+	if len(eq.Pairs) == 0 || len(eq.Pinned) >= 2 {
+		return g, eq.Reason
+	}
+	g = equivalentGroup{n: fewest(samples), p: eq.P, clear: eq.Equivalent, within: true}
+	g.agreeing = j.agreeingWithin(h.Metric, steps, size)
+	for _, p := range eq.Pairs {
+		part, within, beyond := equivalentPart(steps, samples, p, size)
+		g.parts = append(g.parts, part)
+		g.within, g.beyond = g.within && within, g.beyond || beyond
+		if shiftSize(p.Shift) >= shiftSize(g.widest) {
+			g.widest = p.Shift
+		}
+	}
+	return g, ""
 }
 
 // equivalentPart is one pair. Within tells whether its interval, at the level
 // that the repetitions allow, lies inside the margin; beyond, whether all of it
 // lies outside.
-func equivalentPart(h experiment.Hypothesis, samples []stats.Sample, p stats.PairEquivalence, size stats.Margin) (part Part, within, beyond bool) {
+func equivalentPart(steps []string, samples []stats.Sample, p stats.PairEquivalence, size stats.Margin) (part Part, within, beyond bool) {
 	a, b := samples[p.I], samples[p.J]
-	part = Part{Steps: []string{h.Steps[p.I], h.Steps[p.J]}, Holds: p.Equivalent}
+	part = Part{Steps: []string{steps[p.I], steps[p.J]}, Holds: p.Equivalent}
 	part.describe(a, b)
 	part.fill(p.Shift)
 	part.P = number(p.P)
@@ -92,11 +137,11 @@ func bounds(m metric.Metric) []float64 {
 
 // agreeingWithin counts the rounds in which no two steps differ by more than
 // the margin.
-func (j *judge) agreeingWithin(h experiment.Hypothesis, size stats.Margin) int {
+func (j *judge) agreeingWithin(metricName string, steps []string, size stats.Margin) int {
 	lo, hi := size.Equivalent()
 	rounds := map[int][]float64{}
-	for _, name := range h.Steps {
-		for number, v := range j.byNumber(name, h.Metric) {
+	for _, name := range steps {
+		for number, v := range j.byNumber(name, metricName) {
 			if !v.Censored {
 				rounds[number] = append(rounds[number], v.X)
 			}
@@ -104,7 +149,7 @@ func (j *judge) agreeingWithin(h experiment.Hypothesis, size stats.Margin) int {
 	}
 	agreeing := 0
 	for _, xs := range rounds {
-		if len(xs) < len(h.Steps) {
+		if len(xs) < len(steps) {
 			continue
 		}
 		least, most := xs[0], xs[0]
@@ -118,19 +163,13 @@ func (j *judge) agreeingWithin(h experiment.Hypothesis, size stats.Margin) int {
 	return agreeing
 }
 
-func largestShift(pairs []stats.PairEquivalence, m metric.Metric) string {
-	text, most := "unknown", -1.0
-	for _, p := range pairs {
-		if !p.Shift.Estimate.Known() {
-			continue
-		}
-		size := math.Abs(p.Shift.Estimate.X)
-		if p.Shift.Scale == stats.Ratio {
-			size = math.Abs(math.Log(p.Shift.Estimate.X))
-		}
-		if size > most {
-			most, text = size, shiftText(p.Shift, m)
-		}
+// shiftSize is how far a shift is from none, -1 when it is not known.
+func shiftSize(sh stats.Shift) float64 {
+	if !sh.Estimate.Known() {
+		return -1
 	}
-	return text
+	if sh.Scale == stats.Ratio {
+		return math.Abs(math.Log(sh.Estimate.X))
+	}
+	return math.Abs(sh.Estimate.X)
 }

@@ -21,6 +21,15 @@ func formatP(p float64) string {
 	return strconv.FormatFloat(p, 'g', 2, 64)
 }
 
+// equation prints "p = 0.05" or "p < 0.0001".
+func equation(name string, p float64) string {
+	text := formatP(p)
+	if strings.HasPrefix(text, "<") {
+		return name + " " + text
+	}
+	return name + " = " + text
+}
+
 // formatNumber prints three significant digits, whole numbers in full.
 func formatNumber(x float64) string {
 	a := math.Abs(x)

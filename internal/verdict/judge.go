@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"math"
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
@@ -15,6 +14,7 @@ type finding struct {
 	parts    []Part
 	evidence evidence
 	sentence string
+	short    string
 	notes    []string
 }
 
@@ -79,16 +79,18 @@ func (f finding) verdict(h experiment.Hypothesis) Verdict {
 	if e.missing != "" {
 		e.outcome = Inconclusive
 	}
-	v := Verdict{Hypothesis: h, Outcome: e.outcome, Sentence: f.sentence, Parts: f.parts, Notes: f.notes}
+	v := Verdict{Hypothesis: h, Outcome: e.outcome, Sentence: f.sentence, Numbers: f.short, Parts: f.parts, Notes: f.notes}
 	v.Level, v.Rule, v.Raise = grade(e)
 	if e.tested {
-		v.Sentence += fmt.Sprintf(" (p = %s, %s after Holm)", formatP(e.p), formatP(e.pHolm))
+		v.Sentence += fmt.Sprintf(" (%s, after Holm %s)", equation("p", e.p), formatP(e.pHolm))
+		v.Numbers += ", " + equation("p", e.pHolm)
 		for i := range v.Parts {
 			v.Parts[i].PHolm = number(e.pHolm)
 		}
 	}
 	if e.missing != "" && v.Sentence == "" {
-		v.Sentence = "Cannot be told: " + e.missing + "."
+		v.Sentence = "This cannot be told: " + e.missing
+		v.Numbers = e.missing
 	}
 	return v
 }
@@ -202,12 +204,4 @@ func (p *Part) describe(samples ...stats.Sample) {
 			p.note(fmt.Sprintf("%d of %d values are bounds", c, len(s)))
 		}
 	}
-}
-
-func smallest(xs ...int) int {
-	least := math.MaxInt
-	for _, x := range xs {
-		least = min(least, x)
-	}
-	return least
 }

@@ -47,7 +47,7 @@ func judgeLaw(j *judge, h experiment.Hypothesis) finding {
 	f.evidence.tested = true
 	f.evidence.p = stats.SignTest(within, all)
 	f.evidence.outcome = parts(holding, refuted, len(h.Steps))
-	f.sentence = j.lawSentence(h, f, within, all, largest)
+	f.sentence, f.short = j.lawSentence(h, f, within, all, largest)
 	return f
 }
 
@@ -107,7 +107,7 @@ func parts(holding, refuted, all int) Outcome {
 	return Inconclusive
 }
 
-func (j *judge) lawSentence(h experiment.Hypothesis, f finding, within, all int, largest float64) string {
+func (j *judge) lawSentence(h experiment.Hypothesis, f finding, within, all int, largest float64) (sentence, short string) {
 	m := j.table.Cell(h.Steps[0], h.Metric).Metric
 	size := func(x float64) string {
 		if h.Tolerance.Relative {
@@ -115,10 +115,10 @@ func (j *judge) lawSentence(h experiment.Hypothesis, f finding, within, all int,
 		}
 		return withUnit(x, m)
 	}
-	text := fmt.Sprintf("%s was %s within %s in %d of %d repetitions of %s (largest error %s)",
+	text := fmt.Sprintf("%s equalled %s within %s in %d of %d repetitions of %s (largest error %s)",
 		m.Title, h.Formula, size(h.Tolerance.Value), within, all, plural(len(h.Steps), "step"), size(largest))
 	if len(f.parts) == 1 && f.parts[0].Expected != nil && len(f.parts[0].Median) == 1 {
 		text += fmt.Sprintf(": the formula gives %s, measured was %s", withUnit(*f.parts[0].Expected, m), withUnit(f.parts[0].Median[0], m))
 	}
-	return text
+	return text, fmt.Sprintf("%d of %d repetitions within %s, largest error %s", within, all, size(h.Tolerance.Value), size(largest))
 }

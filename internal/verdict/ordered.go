@@ -78,6 +78,7 @@ func judgeTrend(j *judge, h experiment.Hypothesis) finding {
 	default:
 		e.outcome = Inconclusive
 	}
+	f.short = fmt.Sprintf("%s from %s to %s %s", shiftText(total, cell.Metric), formatNumber(levels[0]), formatNumber(levels[len(levels)-1]), h.Factor)
 	for i := range f.parts {
 		f.parts[i].Holds = e.outcome == Supported
 	}
@@ -122,6 +123,7 @@ func judgeCliff(j *judge, h experiment.Hypothesis) finding {
 		if e.n >= inferredN && change.Reason == "" {
 			e.outcome = NotSupported
 		}
+		f.short = "shape: " + change.Shape.String()
 		f.sentence = fmt.Sprintf("%s shows no cliff over %s: its shape is %s", cell.Metric.Title, plural(len(h.Steps), "step"), change.Shape)
 		return f
 	}
@@ -140,6 +142,7 @@ func judgeCliff(j *judge, h experiment.Hypothesis) finding {
 	default:
 		e.outcome = Inconclusive
 	}
+	f.short = fmt.Sprintf("%s → %s: %s", before, after, shiftText(p.shift, cell.Metric))
 	f.sentence = fmt.Sprintf("%s changes between %s (%s) and %s (%s): %s",
 		cell.Metric.Title, before, estimate(stats.Median(p.a), cell.Metric), after, estimate(stats.Median(p.b), cell.Metric), shiftText(p.shift, cell.Metric))
 	return f

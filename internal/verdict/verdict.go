@@ -38,6 +38,8 @@ type Verdict struct {
 	Level      Level                 `json:"level"`
 	// Sentence states the result with its deciding numbers, fit to forward.
 	Sentence string `json:"sentence"`
+	// Numbers are the deciding numbers alone, for a line of a summary.
+	Numbers string `json:"numbers"`
 	// Rule is the rule that decided the level; Raise says what would raise it,
 	// empty at the top.
 	Rule  string `json:"rule"`
