@@ -23,11 +23,11 @@ type document struct {
 
 // verdictLine is one hypothesis on the first screen.
 type verdictLine struct {
-	ID       string
-	Claim    []span
-	Outcome  verdict.Outcome
-	Level    verdict.Level
-	Sentence []span
+	ID      string
+	Claim   []span
+	Outcome verdict.Outcome
+	Level   verdict.Level
+	Numbers []span
 }
 
 // section is one of the sixteen.
@@ -185,7 +185,7 @@ func compose(m *Model) (*document, error) {
 	for _, v := range m.Verdicts {
 		d.Verdicts = append(d.Verdicts, verdictLine{
 			ID: clean(v.Hypothesis.ID), Claim: prose(v.Hypothesis.Claim),
-			Outcome: v.Outcome, Level: v.Level, Sentence: prose(v.Sentence),
+			Outcome: v.Outcome, Level: v.Level, Numbers: prose(v.Numbers),
 		})
 	}
 	for i, s := range sixteen {

@@ -159,17 +159,17 @@ func fixtureVerdicts() []verdict.Verdict {
 	}
 	return []verdict.Verdict{
 		{Hypothesis: h("H1", "The last answer to K requests at once comes after ceil(K / W) holds.", experiment.Law), Outcome: verdict.Supported, Level: verdict.Measured,
-			Sentence: "In all 3 steps the last answer lies within 10 % of ceil(K / W) × D; the farthest repetition is 0.3 % off (n = 6, 5, 6).",
-			Rule:     "Measured: n ≥ 5 agreeing repetitions in every step, and no repetition outside the tolerance.",
-			Parts:    []verdict.Part{law("S3", 6, 5.004, 5), law("S4", 5, 10.01, 10), law("S1", 6, 10.012, 10)}},
+			Sentence: "In all 3 steps the last answer lies within 10 % of ceil(K / W) × D; the farthest repetition is 0.3 % off (n = 6, 5, 6).", Numbers: "In all 3 steps the last answer lies within 10 % of ceil(K / W) × D; the farthest repetition is 0.3 % off (n = 6, 5, 6).",
+			Rule:  "Measured: n ≥ 5 agreeing repetitions in every step, and no repetition outside the tolerance.",
+			Parts: []verdict.Part{law("S3", 6, 5.004, 5), law("S4", 5, 10.01, 10), law("S1", 6, 10.012, 10)}},
 		{Hypothesis: h("H2", "The fifth of five requests takes longer than the fourth of four.", experiment.Compare), Outcome: verdict.Supported, Level: verdict.Measured,
-			Sentence: "The last answer rises from 5.004 s to 10.01 s, +100 % [+99.8 %, +100.4 %] (p = 0.004 after Holm, n = 6 and 5).", Rule: "Measured: p < 0.05 after Holm and an interval beyond +50 %.",
+			Sentence: "The last answer rises from 5.004 s to 10.01 s, +100 % [+99.8 %, +100.4 %] (p = 0.004 after Holm, n = 6 and 5).", Numbers: "The last answer rises from 5.004 s to 10.01 s, +100 % [+99.8 %, +100.4 %] (p = 0.004 after Holm, n = 6 and 5).", Rule: "Measured: p < 0.05 after Holm and an interval beyond +50 %.",
 			Parts: []verdict.Part{{Steps: []string{"S3", "S4"}, N: []int{6, 5}, Median: []float64{5.004, 10.01}, Effect: ptr(1.0004), Lo: ptr(0.998), Hi: ptr(1.004), Confidence: 0.95, Relative: true, Word: "large", U: ptr(0), Delta: ptr(1), P: ptr(0.004), PHolm: ptr(0.0043), Holds: true}}},
 		{Hypothesis: h("H3", "The built-in server and gunicorn sync queue alike.", experiment.Equivalent), Outcome: verdict.PartiallySupported, Level: verdict.Inferred,
-			Sentence: "Two of three pairs differ by less than 10 %; the third has 3 repetitions.", Rule: "Inferred: 3 agreeing repetitions.", Raise: "Three more repetitions of S1.",
+			Sentence: "Two of three pairs differ by less than 10 %; the third has 3 repetitions.", Numbers: "Two of three pairs differ by less than 10 %; the third has 3 repetitions.", Rule: "Inferred: 3 agreeing repetitions.", Raise: "Three more repetitions of S1.",
 			Parts: []verdict.Part{{Steps: []string{"S1", "S1-go"}, N: []int{3, 6}, Median: []float64{10.01, 30}, AtLeast: []bool{false, true}, Holds: false, Note: "censored at 30 s"}}, Notes: []string{"S1-go: one value is only a bound."}},
 		{Hypothesis: h("H4", "A burn bounded by time sees contention.", experiment.Compare), Outcome: verdict.NotSupported, Level: verdict.NotProven,
-			Sentence: "The burn takes 3.00 s alone and 3.00 s beside another: it is bounded by the clock.", Rule: "Not Proven: strong enough to see 25 %, and not confirmed.",
+			Sentence: "The burn takes 3.00 s alone and 3.00 s beside another: it is bounded by the clock.", Numbers: "The burn takes 3.00 s alone and 3.00 s beside another: it is bounded by the clock.", Rule: "Not Proven: strong enough to see 25 %, and not confirmed.",
 			Parts: []verdict.Part{{Steps: []string{"S5-1", "S5-2"}, N: []int{6, 6}, Median: []float64{3, 3}, Effect: ptr(0), Lo: ptr(-0.001), Hi: ptr(0.001), Relative: true, Word: "negligible", P: ptr(1), PHolm: ptr(1)}}},
 	}
 }

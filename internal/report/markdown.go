@@ -59,7 +59,7 @@ func (md *markdown) document(d *document) error {
 func verdictGrid(lines []verdictLine) *grid {
 	g := &grid{Columns: columns("", "Claim", "Verdict", "Evidence", "Deciding numbers")}
 	for _, v := range lines {
-		g.Rows = append(g.Rows, []cell{{strong(v.ID)}, v.Claim, {outcome(v.Outcome)}, {level(v.Level)}, v.Sentence})
+		g.Rows = append(g.Rows, []cell{{strong(v.ID)}, v.Claim, {outcome(v.Outcome)}, {level(v.Level)}, v.Numbers})
 	}
 	return g
 }

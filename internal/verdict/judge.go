@@ -81,7 +81,7 @@ func (f finding) verdict(h experiment.Hypothesis) Verdict {
 	}
 	v := Verdict{Hypothesis: h, Outcome: e.outcome, Sentence: f.sentence, Numbers: f.short, Parts: f.parts, Notes: f.notes}
 	v.Level, v.Rule, v.Raise = grade(e)
-	if e.tested {
+	if e.tested && e.n >= correlatedN { // a p value from single repetitions says nothing
 		v.Sentence += fmt.Sprintf(" (%s, after Holm %s)", equation("p", e.p), formatP(e.pHolm))
 		v.Numbers += ", " + equation("p", e.pHolm)
 		for i := range v.Parts {
