@@ -39,7 +39,7 @@ func facts(ctx context.Context, fs *kernel.FS, run runner) []wire.Fact {
 	add("kernel", kernelRelease())
 	add("distribution", field("/etc/os-release", "PRETTY_NAME", "="))
 	add("CPU model", field("/proc/cpuinfo", "model name", ":"))
-	add("CPUs", onlineCPUs(fs))
+	add("cpus", onlineCPUs(fs))
 	_, allowed, _ := AllowedCPUs()
 	add("CPUs allowed", allowed)
 	add("MemTotal", memory(fs, func(m *kernel.Meminfo) kernel.Num { return m.MemTotal }))

@@ -32,8 +32,8 @@ func TestFactsAgreeWithOtherTools(t *testing.T) {
 	if want := output(t, "uname", "-r"); !strings.Contains(facts["kernel"], want) {
 		t.Errorf("kernel %q, uname says %q", facts["kernel"], want)
 	}
-	if want := output(t, "getconf", "_NPROCESSORS_ONLN"); facts["CPUs"] != want {
-		t.Errorf("CPUs %q, getconf says %q", facts["CPUs"], want)
+	if want := output(t, "getconf", "_NPROCESSORS_ONLN"); facts["cpus"] != want {
+		t.Errorf("CPUs %q, getconf says %q", facts["cpus"], want)
 	}
 	if want := strings.TrimPrefix(output(t, "node", "--version"), "v"); facts["node"] != want {
 		t.Errorf("node %q, it says %q", facts["node"], want)

@@ -140,7 +140,7 @@ func (b *builder) predicted() error {
 				})
 			}
 		}
-		if len(in.Points) == 0 {
+		if !worthDrawing(in.Points) {
 			continue
 		}
 		if err := b.add(Predicted(in)); err != nil {
@@ -148,6 +148,17 @@ func (b *builder) predicted() error {
 		}
 	}
 	return nil
+}
+
+// worthDrawing leaves out laws that predict one value and meet it: a single
+// spot on the line shows nothing that the verdict does not say.
+func worthDrawing(points []PredictedPoint) bool {
+	for _, p := range points {
+		if !p.Holds || p.Predicted != points[0].Predicted {
+			return true
+		}
+	}
+	return false
 }
 
 // timeSeries draws CPU, accept queue and memory in one frame for the steps
@@ -234,8 +245,9 @@ func (b *builder) effects() error {
 			byMetric[h.Metric] = in
 			order = append(order, h.Metric)
 		}
-		if size != nil && !slices.Contains(in.Margins, size.Value) {
-			in.Margins = append(in.Margins, size.Value)
+		var declared *float64
+		if size != nil {
+			declared = &size.Value
 		}
 		for _, p := range v.Parts {
 			if p.Effect == nil || len(p.Steps) != 2 {
@@ -243,7 +255,7 @@ func (b *builder) effects() error {
 			}
 			in.Rows = append(in.Rows, EffectRow{
 				Label: fmt.Sprintf("%s: %s → %s", h.ID, p.Steps[0], p.Steps[1]), Estimate: *p.Effect, Lo: p.Lo, Hi: p.Hi,
-				Noise: b.noise(h.Metric), Holds: p.Holds,
+				Margin: declared, Noise: b.noise(h.Metric), Holds: p.Holds,
 			})
 		}
 	}

@@ -70,7 +70,7 @@ func legendAboveTitle(names []string) any {
 	if len(names) < 2 {
 		return nil
 	}
-	return object{"offset": 26}
+	return object{"offset": 26, "symbolOpacity": 1}
 }
 
 // measured is a quantitative x encoding whose axis need not begin at 0, with

@@ -8,9 +8,6 @@ type EffectsInput struct {
 	// Unit is the metric's; Relative effects and margins are fractions.
 	Unit     string
 	Relative bool
-	// Margins are the declared smallest effects or margins, drawn on both
-	// sides of 0; at most 4.
-	Margins []float64
 	// Rows stand from top to bottom; at most 40 are drawn.
 	Rows []EffectRow
 }
@@ -22,6 +19,9 @@ type EffectRow struct {
 	// Lo and Hi bound the interval; nil where it could not be computed or has
 	// no bound on that side.
 	Lo, Hi *float64
+	// Margin is the declared smallest effect or margin, drawn on both sides of 0;
+	// nil where there is none.
+	Margin *float64
 	// Noise is the noise floor, not negative; nil where there is none.
 	Noise *float64
 	Holds bool
@@ -53,15 +53,20 @@ func Effects(in EffectsInput) (Chart, error) {
 		}
 	}
 	margins := []object{}
-	for _, m := range in.Margins[:min(len(in.Margins), 4)] {
-		if err := checkFinite(in.ID, m); err != nil {
+	for _, r := range rows {
+		if r.Margin == nil {
+			continue
+		}
+		if err := checkFinite(in.ID, *r.Margin); err != nil {
 			return Chart{}, err
 		}
-		margins = append(margins, object{"x": round(m * factor)}, object{"x": round(-m * factor)})
+		for _, x := range []float64{*r.Margin, -*r.Margin} {
+			margins = append(margins, object{"l": visible(r.Label), "x": round(x * factor)})
+		}
 	}
 	spec := object{"height": 38 * len(rows), "layer": effectLayers("difference, "+visible(unit), order, data, margins)}
 	alt := fmt.Sprintf("%s with intervals: %d agree with the claim. %s", plural(len(rows), "effect"), holding, in.widest(rows))
-	note := "Point: estimate; line: interval, drawn to the estimate on a side where it has no end; dashed: the declared margin; grey: the noise floor of two identical executions."
+	note := "Point: estimate; line: interval, drawn to the estimate on a side where it has no end; brackets: the declared margin; grey: the noise floor of two identical executions."
 	if len(rows) < len(in.Rows) {
 		note += fmt.Sprintf(" Drawn are the first %d of %d.", len(rows), len(in.Rows))
 	}
@@ -98,13 +103,14 @@ func (r EffectRow) data(id string, factor float64) (object, error) {
 
 func effectLayers(title string, order []string, data, margins []object) []object {
 	y := category("l", order)
+	y["axis"] = object{"labelAngle": 0, "ticks": false, "domain": false, "labelLimit": 300}
 	x := func(field string) object { return measured(field, title, true) }
 	color := object{"field": "h", "type": "nominal", "title": nil, "legend": object{"values": []string{"agrees", "does not agree"}},
 		"scale": object{"domain": []string{"agrees", "", "does not agree"}, "range": "category"}}
 	return layered(
 		object{"data": inlineData(having("n1", data)), "mark": object{"type": "bar", "style": "noise", "height": 24}, "encoding": object{"y": y, "x": x("n1"), "x2": object{"field": "n2"}}},
 		object{"data": inlineData([]object{{"x": 0}}), "mark": object{"type": "rule", "style": "zero"}, "encoding": object{"x": x("x")}},
-		object{"data": inlineData(margins), "mark": object{"type": "rule", "style": "margin"}, "encoding": object{"x": x("x")}},
+		object{"data": inlineData(margins), "mark": object{"type": "tick", "style": "margin", "size": 24, "thickness": 2}, "encoding": object{"y": y, "x": x("x")}},
 		object{"data": inlineData(having("from", data)), "mark": object{"type": "rule", "strokeWidth": 2}, "encoding": object{"y": y, "x": x("from"), "x2": object{"field": "to"}, "color": color}},
 		object{"data": inlineData(data), "mark": object{"type": "point", "filled": true, "size": 80, "opacity": 1}, "encoding": object{"y": y, "x": x("e"), "color": color,
 			"tooltip": []object{{"field": "l", "title": "comparison"}, {"field": "e", "title": "difference"}, {"field": "lo", "title": "from"}, {"field": "hi", "title": "to"}, {"field": "h", "title": "claim"}}}},

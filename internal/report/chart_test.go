@@ -239,8 +239,8 @@ func TestBinsKeepTheExtremesOfTheBand(t *testing.T) {
 }
 
 func TestEffectsDrawMarginsOnBothSides(t *testing.T) {
-	c := must(t)(Effects(EffectsInput{ID: "e", Unit: "s", Relative: true, Margins: []float64{0.1}, Rows: []EffectRow{
-		{Label: "A → B", Estimate: 0.3, Lo: ptr(0.2), Hi: ptr(0.4), Noise: ptr(0.02), Holds: true}, {Label: "A → C", Estimate: 0.05, Lo: ptr(-0.1)}}}))
+	c := must(t)(Effects(EffectsInput{ID: "e", Unit: "s", Relative: true, Rows: []EffectRow{
+		{Label: "A → B", Estimate: 0.3, Lo: ptr(0.2), Hi: ptr(0.4), Noise: ptr(0.02), Margin: ptr(0.1), Holds: true}, {Label: "A → C", Estimate: 0.05, Lo: ptr(-0.1)}}}))
 	s := specOf(t, c)
 	if m := s.Layer[2].Data.Values; len(m) != 2 || m[0]["x"] != 10.0 || m[1]["x"] != -10.0 {
 		t.Errorf("margins %v, want 10 and -10 %%", m)

@@ -198,9 +198,9 @@ func fixtureCharts(t testing.TB) []Chart {
 			boxGroup("S4", 10.005, 10.01, 10.02, 10.004, 10.006, 10.01, 10.018, 10.03),
 			{Step: "S1, built-in server", Q1: 9.98, Median: 10.02, Q3: 14.2, Values: []BoxValue{{X: 9.97}, {X: 10.01}, {X: 10.02}, {X: 14.1}, {X: 15, AtLeast: true}}}}})),
 		draw(TimeSeries(seriesInput())),
-		draw(Effects(EffectsInput{ID: "effects", Title: "Effects beside their margins", Unit: "s", Relative: true, Margins: []float64{0.1}, Rows: []EffectRow{
-			{Label: "S3 → S4", Estimate: 1.0004, Lo: ptr(0.97), Hi: ptr(1.05), Noise: ptr(0.03), Holds: true},
-			{Label: "gunicorn → built-in", Estimate: 0.02, Lo: ptr(-0.05), Hi: ptr(0.07), Noise: ptr(0.03), Holds: true},
+		draw(Effects(EffectsInput{ID: "effects", Title: "Effects beside their margins", Unit: "s", Relative: true, Rows: []EffectRow{
+			{Label: "S3 → S4", Estimate: 1.0004, Lo: ptr(0.97), Hi: ptr(1.05), Margin: ptr(0.5), Noise: ptr(0.03), Holds: true},
+			{Label: "gunicorn → built-in", Estimate: 0.02, Lo: ptr(-0.05), Hi: ptr(0.07), Margin: ptr(0.1), Noise: ptr(0.03), Holds: true},
 			{Label: "S5-1 → S5-2", Estimate: 0.18, Lo: ptr(-0.12), Noise: ptr(0.03)}}})),
 		draw(Ladder(LadderInput{ID: "ladder", Title: "Last answer along the ladder", Metric: last, Change: 2, Steps: []LadderStep{
 			{Step: "K=3", Median: ptr(5.0), Values: []float64{5.0, 5.01}}, {Step: "K=4", Median: ptr(5.0), Values: []float64{5.0, 5.2}},

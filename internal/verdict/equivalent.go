@@ -112,7 +112,7 @@ func (j *judge) equivalentGroup(h experiment.Hypothesis, steps []string, size st
 // lies outside.
 func equivalentPart(steps []string, samples []stats.Sample, p stats.PairEquivalence, size stats.Margin) (part Part, within, beyond bool) {
 	a, b := samples[p.I], samples[p.J]
-	part = Part{Steps: []string{steps[p.I], steps[p.J]}, Holds: p.Equivalent}
+	part = Part{Steps: []string{steps[p.I], steps[p.J]}}
 	part.describe(a, b)
 	part.fill(p.Shift)
 	part.P = number(p.P)
@@ -123,6 +123,7 @@ func equivalentPart(steps []string, samples []stats.Sample, p stats.PairEquivale
 	}
 	lo, hi := size.Equivalent()
 	within = iv.Inside(lo, hi)
+	part.Holds = within
 	beyond = !iv.LoOpen && iv.Lo > hi || !iv.HiOpen && iv.Hi < lo
 	return part, within, beyond
 }
