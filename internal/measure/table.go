@@ -2,7 +2,11 @@
 // is computed here, once.
 package measure
 
-import "brink/internal/metric"
+import (
+	"slices"
+
+	"brink/internal/metric"
+)
 
 // Value is one metric in one repetition.
 type Value struct {
@@ -54,7 +58,7 @@ func (c *Cell) addPhase(v Value) {
 		switch {
 		case w.Missing != "":
 		case v.Missing != "":
-			w.X, w.Missing = 0, v.Missing
+			w.X, w.Censored, w.Missing = 0, false, v.Missing
 		default:
 			w.X = (w.X + v.X) / 2
 			w.Censored = w.Censored || v.Censored
@@ -77,4 +81,34 @@ func Assemble(steps []StepInfo, cells []Cell) *Table {
 		t.cells[c.Step][c.Metric.Name] = &c
 	}
 	return t
+}
+
+// Without returns the table as it is with some repetitions left out of every
+// metric. The table itself stays as it is.
+func (t *Table) Without(left ...Exclusion) *Table {
+	out := &Table{Steps: t.Steps, MachineCPUs: t.MachineCPUs, cells: map[string]map[string]*Cell{}}
+	for step, cells := range t.cells {
+		out.cells[step] = map[string]*Cell{}
+		for name, c := range cells {
+			d := *c
+			d.Values = slices.Clone(c.Values)
+			d.Phases = slices.Clone(c.Phases)
+			for _, x := range left {
+				if x.Step == step {
+					leaveOut(d.Values, x)
+					leaveOut(d.Phases, x)
+				}
+			}
+			out.cells[step][name] = &d
+		}
+	}
+	return out
+}
+
+func leaveOut(values []Value, x Exclusion) {
+	for i := range values {
+		if values[i].Number == x.Number {
+			values[i].X, values[i].Missing = 0, "excluded: "+x.Reason
+		}
+	}
 }

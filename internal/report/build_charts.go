@@ -13,7 +13,7 @@ import (
 // charts draws what the record and the verdicts give material for.
 func (b *builder) charts() error {
 	for _, draw := range []func() error{
-		b.requestBars, b.staircase, b.predicted, b.timeSeries, b.effects, b.boxes, b.ladders,
+		b.requestBars, b.staircase, b.predicted, b.timeSeries, b.effects, b.boxes, b.ladders, b.uptimes,
 	} {
 		if err := draw(); err != nil {
 			return err

@@ -68,7 +68,9 @@ func Judge(d *experiment.Design, t *measure.Table) ([]Verdict, error) {
 	verdicts := make([]Verdict, len(findings))
 	for i, f := range findings {
 		f.evidence.pHolm = corrected[i]
-		verdicts[i] = f.verdict(d.Experiment.Hypotheses[i])
+		h := d.Experiment.Hypotheses[i]
+		f.notes = append(f.notes, nonEmpty(j.withoutOutliers(h))...)
+		verdicts[i] = f.verdict(h)
 	}
 	return verdicts, nil
 }

@@ -387,3 +387,33 @@ func TestLoneSpikeIsNoCliff(t *testing.T) {
 	h := experiment.Hypothesis{ID: "cliff", Form: experiment.Cliff, Metric: "failure_pct", Steps: steps, Effect: points(20)}
 	want(t, x.judge(t, h)[0], NotSupported, NotProven)
 }
+
+// Tukey's fences (1977): one far value is reported with and without, two are a
+// tail and are left alone.
+func TestLoneOutlierIsKeptAndReportedBothWays(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		xs   []float64
+		note bool
+	}{
+		{"one far value", []float64{1.01, 1.02, 1.03, 1.01, 1.02, 9}, true},
+		{"two far values", []float64{1.01, 1.02, 1.03, 1.01, 1.02, 1.02, 1.01, 9, 9.1}, false},
+		{"none", []float64{1.01, 1.02, 1.03, 1.01, 1.02, 1.04}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var x bench
+			x.step("s3", map[string]float64{"requests": 4, "workers": 4, "hold": 1})
+			x.values("s3", "last_answer_s", c.xs...)
+			v := x.judge(t, law(10, "s3"))[0]
+			if c.note != (len(v.Notes) == 1) {
+				t.Fatalf("notes: %v", v.Notes)
+			}
+			if c.note && (!strings.Contains(v.Notes[0], "repetition 6 of s3") || !strings.Contains(v.Notes[0], "without it: supported, 5 of 5")) {
+				t.Errorf("note: %s", v.Notes[0])
+			}
+			if c.note && v.Outcome == Supported {
+				t.Errorf("the verdict left the outlier out: %s", v.Sentence)
+			}
+		})
+	}
+}

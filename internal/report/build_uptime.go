@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+
+	"brink/internal/experiment"
+	"brink/internal/measure"
+	"brink/internal/wire"
+)
+
+// uptimes draws the apps of each step in which one restarted, or about which
+// a cascade is claimed, in the first repetition that shows it.
+func (b *builder) uptimes() error {
+	claimed := map[string]bool{}
+	for _, h := range b.Design.Experiment.Hypotheses {
+		if h.Form == experiment.Cascade {
+			for _, s := range h.Steps {
+				claimed[s] = true
+			}
+		}
+	}
+	for _, s := range b.Table.Steps {
+		rep, ok := restarting(s, claimed[s.Name])
+		if !ok {
+			continue
+		}
+		in := UptimeInput{
+			ID: "uptime-" + slug(s.Name), Title: fmt.Sprintf("%s: ups and downs of its apps, repetition %d", s.Name, rep.Number),
+			Apps: appUptimes(rep.Events, rep.EndedNs),
+		}
+		if len(in.Apps) == 0 {
+			continue
+		}
+		if err := b.add(Uptime(in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restarting finds the repetition to draw.
+func restarting(s measure.StepInfo, claimed bool) (measure.RepetitionInfo, bool) {
+	for _, rep := range s.Repetitions {
+		for _, e := range rep.Events {
+			if e.Kind == wire.Restarted {
+				return rep, true
+			}
+		}
+	}
+	if claimed && len(s.Repetitions) > 0 {
+		return s.Repetitions[0], true
+	}
+	return measure.RepetitionInfo{}, false
+}
+
+// appUptimes turns events into stretches: an app is starting from its
+// deployment or restart until it is healthy, and down from its exit on.
+func appUptimes(events []wire.Event, end int64) []AppUptime {
+	type open struct {
+		since int64
+		state AppState
+	}
+	at := map[string]open{}
+	byApp := map[string]*AppUptime{}
+	var order []string
+	if len(events) == 0 {
+		return nil
+	}
+	first := events[0].AtNs
+	s := func(ns int64) float64 { return float64(ns-first) / 1e9 }
+	change := func(app string, ns int64, state AppState) {
+		if o, ok := at[app]; ok && ns > o.since {
+			byApp[app].Stretches = append(byApp[app].Stretches, Stretch{From: s(o.since), To: s(ns), State: o.state})
+		}
+		at[app] = open{ns, state}
+	}
+	for _, e := range events {
+		if byApp[e.App] == nil {
+			byApp[e.App] = &AppUptime{App: e.App}
+			order = append(order, e.App)
+		}
+		switch e.Kind {
+		case wire.Deployed:
+			change(e.App, e.AtNs, Starting)
+		case wire.Restarted:
+			byApp[e.App].Restarts++
+			change(e.App, e.AtNs, Starting)
+		case wire.Healthy:
+			change(e.App, e.AtNs, Serving)
+		case wire.Exited, wire.GaveUp:
+			change(e.App, e.AtNs, Down)
+		}
+	}
+	out := make([]AppUptime, len(order))
+	for i, app := range order {
+		change(app, max(end, at[app].since), at[app].state)
+		out[i] = *byApp[app]
+	}
+	return out
+}
