@@ -22,10 +22,11 @@ var floors = map[string]int{
 	"internal/measure": 2, "internal/traffic": 2, "internal/agent": 2, "internal/frontend": 2,
 	"internal/host": 2, "internal/evidence": 2, "internal/agent/agenttest": 3, "internal/traffic/bench": 3,
 	"internal/lab": 3, "internal/verdict": 3, "internal/doctor": 3, "internal/watch": 3,
-	"internal/audit":  4,
-	"internal/report": 4,
-	"internal/cli":    5,
-	"cmd/brink":       6,
+	"internal/audit":   4,
+	"internal/compare": 4,
+	"internal/report":  4,
+	"internal/cli":     5,
+	"cmd/brink":        6,
 }
 
 type pkg struct {

@@ -22,7 +22,10 @@ func (a *app) appCommand() *cobra.Command {
 A master opens the listener and starts workers that inherit it. Each serves one
 connection at a time, in the order in which the kernel hands them out. BIND,
 PORT and ALLOC_MB in the environment set the defaults.`,
-		Args: cobra.NoArgs,
+		Example: `  brink app --workers 4
+  BIND=127.0.0.1 PORT=8000 ALLOC_MB=50 brink app`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if envErr != nil {
 				return badInput(envErr)
@@ -56,7 +59,7 @@ func (a *app) agentCommand() *cobra.Command {
 		Use:    "agent",
 		Short:  "Run apps for a lab (started by brink itself)",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return broken(agent.Run(cmd.Context(), dir, "brink "+Version))
 		},

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"text/tabwriter"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +15,10 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the experiments that ship with brink",
-		Args:  cobra.NoArgs,
+		Use:               "list",
+		Short:             "List the experiments that ship with brink",
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			type entry struct {
 				Name        string   `json:"name"`
@@ -43,12 +44,11 @@ func (a *app) listCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(entries)
 			}
-			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tSTEPS\tHYPOTHESES\tTITLE")
+			rows := [][]string{{"NAME", "STEPS", "HYPOTHESES", "TITLE"}}
 			for _, e := range entries {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", e.Name, e.Steps, e.Hypotheses, e.Title)
+				rows = append(rows, []string{e.Name, strconv.Itoa(e.Steps), strconv.Itoa(e.Hypotheses), e.Title})
 			}
-			return w.Flush()
+			return newPage(a.stdout).columns(rows)
 		},
 	}
 }
@@ -56,9 +56,11 @@ func (a *app) listCommand() *cobra.Command {
 func (a *app) showCommand() *cobra.Command {
 	var src source
 	cmd := &cobra.Command{
-		Use:               "show NAME|FILE",
-		Short:             "Show what an experiment asks, does and claims",
-		Args:              cobra.ExactArgs(1),
+		Use:   "show NAME|FILE",
+		Short: "Show what an experiment asks, does and claims",
+		Example: `  brink show worker-exhaustion --profile full
+  brink show mine.yaml --set apps.web.workers=8 --json`,
+		Args:              arguments(1, 1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(_ *cobra.Command, args []string) error {
 			d, err := src.load(args[0])
@@ -77,40 +79,83 @@ func (a *app) showCommand() *cobra.Command {
 
 func (a *app) show(d *experiment.Design) error {
 	e := d.Experiment
-	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\n\n%s\n\n", e.Title, e.Question)
-	fmt.Fprintf(w, "Profile %s: %d steps × %d repetitions, about %s of traffic\n\n",
-		d.Profile, len(d.Steps), d.Repetitions, d.Estimate().Round(1e9))
-	fmt.Fprintln(w, "STEP\tAPPS\tTRAFFIC")
-	for _, s := range d.Steps {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.AppsText(), s.TrafficText())
+	p := newPage(a.stdout)
+	fmt.Fprintln(p, p.styled(bold, harmless(e.Title)))
+	fmt.Fprintln(p)
+	if err := p.paragraph("", e.Question); err != nil {
+		return err
 	}
-	fmt.Fprintln(w, "\nID\tFORM\tCLAIM")
+	fmt.Fprintf(p, "\n%s, about %s\n\n", extent(d), d.Estimate().Round(time.Second))
+	if err := p.columns(stepRows(d.Steps)); err != nil {
+		return err
+	}
+	fmt.Fprintln(p)
+	rows := [][]string{{"ID", "FORM", "CLAIM"}}
 	for _, h := range e.Hypotheses {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", h.ID, h.Form, h.Claim)
+		rows = append(rows, []string{h.ID, string(h.Form), h.Claim})
 	}
-	return w.Flush()
+	return p.columns(rows)
+}
+
+// widestApps is how wide a column of apps may be before their traffic gets no
+// column of its own.
+const widestApps = 40
+
+func stepRows(steps []experiment.Step) [][]string {
+	rows, joined := [][]string{{"STEP", "APPS", "TRAFFIC"}}, [][]string{{"STEP", "APPS AND TRAFFIC"}}
+	wide := false
+	for _, s := range steps {
+		apps, traffic := s.AppsText(), s.TrafficText()
+		rows = append(rows, []string{s.Name, apps, traffic})
+		joined = append(joined, []string{s.Name, apps + "; " + traffic})
+		wide = wide || len(apps) > widestApps
+	}
+	if wide {
+		return joined
+	}
+	return rows
+}
+
+// validity is what validate says in JSON.
+type validity struct {
+	Valid       bool                  `json:"valid"`
+	Name        string                `json:"name,omitempty"`
+	Steps       int                   `json:"steps,omitempty"`
+	Hypotheses  int                   `json:"hypotheses,omitempty"`
+	Repetitions int                   `json:"repetitions,omitempty"`
+	Warnings    experiment.FileErrors `json:"warnings,omitempty"`
+	Problems    experiment.FileErrors `json:"problems,omitempty"`
 }
 
 func (a *app) validateCommand() *cobra.Command {
 	var src source
 	cmd := &cobra.Command{
-		Use:   "validate FILE",
+		Use:   "validate FILE|NAME",
 		Short: "Check an experiment file",
-		Args:  cobra.ExactArgs(1),
+		Long: `Check an experiment file, or one of the catalogue. Each problem is one sentence
+with file, line, column, field and what would be allowed.`,
+		Example:           `  brink validate mine.yaml`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: completeExperiments,
 		RunE: func(_ *cobra.Command, args []string) error {
 			d, err := src.load(args[0])
-			if err != nil {
+			var problems experiment.FileErrors
+			switch {
+			case a.json && errors.As(err, &problems):
+				return errors.Join(a.printJSON(validity{Problems: problems}), &exitError{code: exitInput})
+			case err != nil:
 				return err
-			}
-			if a.json {
-				return a.printJSON(map[string]any{"name": d.Experiment.Name, "steps": len(d.Steps), "warnings": d.Warnings})
+			case a.json:
+				return a.printJSON(validity{
+					Valid: true, Name: d.Experiment.Name, Steps: len(d.Steps), Hypotheses: len(d.Experiment.Hypotheses),
+					Repetitions: d.Repetitions, Warnings: d.Warnings,
+				})
 			}
 			for _, w := range d.Warnings {
-				fmt.Fprintln(a.stderr, "warning: "+w.Error())
+				a.say("warning: %s", w)
 			}
-			fmt.Fprintf(a.stdout, "%s is valid: %d steps, %d hypotheses, %d repetitions\n",
-				args[0], len(d.Steps), len(d.Experiment.Hypotheses), d.Repetitions)
+			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s\n", args[0], count(len(d.Steps), "step", "steps"),
+				count(len(d.Experiment.Hypotheses), "hypothesis", "hypotheses"), count(d.Repetitions, "repetition", "repetitions"))
 			return nil
 		},
 	}
@@ -120,9 +165,11 @@ func (a *app) validateCommand() *cobra.Command {
 
 func (a *app) schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of experiment files, for editors",
-		Args:  cobra.NoArgs,
+		Use:               "schema",
+		Short:             "Print the JSON Schema of experiment files, for editors",
+		Example:           `  brink schema > experiment.schema.json`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := experiment.Schema()
 			if err != nil {
@@ -137,9 +184,11 @@ func (a *app) schemaCommand() *cobra.Command {
 func (a *app) newCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:   "new NAME",
-		Short: "Write an experiment file to start from, under the sixteen headings",
-		Args:  cobra.ExactArgs(1),
+		Use:               "new NAME",
+		Short:             "Write an experiment file to start from, under the sixteen headings",
+		Example:           `  brink new mine`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			data, err := experiment.Template(args[0])
 			if err != nil {
@@ -151,7 +200,7 @@ func (a *app) newCommand() *cobra.Command {
 			}
 			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if err != nil {
-				return badInput(fmt.Errorf("write %s: %w", filepath.Base(path), err))
+				return badInput(fmt.Errorf("%s cannot be written: %w", path, cause(err)))
 			}
 			if _, err := f.Write(data); err != nil {
 				return errors.Join(err, f.Close())
@@ -162,7 +211,7 @@ func (a *app) newCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(map[string]string{"file": path})
 			}
-			fmt.Fprintf(a.stdout, "wrote %s; next: brink validate %s && brink run %s\n", path, path, path)
+			fmt.Fprintf(a.stdout, "wrote %s; next: brink validate %s && brink run %s\n", path, quoted(path), quoted(path))
 			return nil
 		},
 	}

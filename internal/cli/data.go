@@ -2,7 +2,11 @@ package cli
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"strings"
 	"text/tabwriter"
 
@@ -13,10 +17,15 @@ import (
 
 func (a *app) exportCommand() *cobra.Command {
 	var out string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write a run's tables as CSV",
-		Args:  cobra.ExactArgs(1),
+		Long: `Write every table of a run's record as a CSV file, and traffic.csv with all
+requests: when each was due, its URL, status and latency.`,
+		Example:           `  brink export runs/mine --out mine-csv`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := record.Open(args[0])
 			if err != nil {
@@ -27,12 +36,18 @@ func (a *app) exportCommand() *cobra.Command {
 			if dir == "" {
 				dir = strings.TrimRight(args[0], "/") + "-csv"
 			}
-			a.say("exporting to %s", dir)
-			files, err := record.ExportCSV(cmd.Context(), r, dir)
-			if err != nil {
-				return badInput(err)
+			var options []record.ExportOption
+			if force {
+				options = append(options, record.Overwrite())
 			}
-			if a.json {
+			a.say("exporting to %s", dir)
+			files, err := record.ExportCSV(cmd.Context(), r, dir, options...)
+			switch {
+			case errors.Is(err, record.ErrExists):
+				return badInput(fmt.Errorf("%w with --force", err))
+			case err != nil:
+				return badInput(err)
+			case a.json:
 				return a.printJSON(files)
 			}
 			for _, f := range files {
@@ -41,7 +56,8 @@ func (a *app) exportCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "`directory` to write to (default DIR-csv); it must be new or empty")
+	cmd.Flags().StringVar(&out, "out", "", "`directory` to write to (default DIR-csv)")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the files of an earlier export")
 	return cmd
 }
 
@@ -54,8 +70,15 @@ func (a *app) queryCommand() *cobra.Command {
 without SQL or NAME they are listed. Beside the record's own tables there are
 views with the columns of Azure's: AzureMetrics, AppServiceHTTPLogs and
 AppServiceConsoleLogs.`,
-		Args: cobra.RangeArgs(1, 2),
+		Example: `  brink query runs/mine restarts
+  brink query runs/mine 'SELECT name, status, count(*) FROM repetitions
+      JOIN steps ON steps.id = step_id GROUP BY 1, 2' --csv`,
+		Args:              arguments(1, 2),
+		ValidArgsFunction: completeQuery,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asCSV && a.json {
+				return badInput(errors.New("--csv and --json exclude each other"))
+			}
 			if len(args) == 1 {
 				return a.listQueries()
 			}
@@ -64,28 +87,43 @@ AppServiceConsoleLogs.`,
 				return badInput(err)
 			}
 			defer r.Close()
-			text := args[1]
-			for _, q := range record.Queries() {
-				if q.Name == text {
-					text = q.SQL
-				}
-			}
-			return a.query(cmd, r, text, asCSV)
+			return a.query(cmd, r, queryText(args[1]), asCSV)
 		},
 	}
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	return cmd
 }
 
+// queryText is the SQL of a question that ships, or the argument itself.
+func queryText(arg string) string {
+	for _, q := range record.Queries() {
+		if q.Name == arg {
+			return q.SQL
+		}
+	}
+	return arg
+}
+
+func completeQuery(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return directories(cmd, args, word)
+	}
+	var names []string
+	for _, q := range record.Queries() {
+		names = append(names, q.Name+"\t"+q.Description)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 func (a *app) listQueries() error {
 	if a.json {
 		return a.printJSON(record.Queries())
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+	rows := [][]string{{"NAME", "QUESTION"}}
 	for _, q := range record.Queries() {
-		fmt.Fprintf(w, "%s\t%s\n", q.Name, q.Description)
+		rows = append(rows, []string{q.Name, q.Description})
 	}
-	return w.Flush()
+	return newPage(a.stdout).columns(rows)
 }
 
 func (a *app) query(cmd *cobra.Command, r *record.Reader, text string, asCSV bool) error {
@@ -93,53 +131,93 @@ func (a *app) query(cmd *cobra.Command, r *record.Reader, text string, asCSV boo
 	if err != nil {
 		return badInput(err)
 	}
-	if a.json {
-		out := []map[string]any{}
-		for row, err := range rows {
-			if err != nil {
-				return badInput(err)
-			}
-			object := map[string]any{}
-			for i, c := range columns {
-				object[c] = row[i]
-			}
-			out = append(out, object)
-		}
-		return a.printJSON(out)
+	switch {
+	case a.json:
+		return queryJSON(a.stdout, columns, rows)
+	case asCSV:
+		return queryCSV(a.stdout, columns, rows)
 	}
-	write, flush := a.table(asCSV)
-	if err := write(columns); err != nil {
-		return err
-	}
+	return queryTable(a.stdout, columns, rows)
+}
+
+// queryJSON writes an array of objects, one a line, as the rows come.
+func queryJSON(w io.Writer, columns []string, rows iter.Seq2[[]any, error]) error {
+	separator := "["
 	for row, err := range rows {
 		if err != nil {
 			return badInput(err)
 		}
-		cells := make([]string, len(row))
-		for i, v := range row {
-			if v != nil {
-				cells[i] = fmt.Sprint(v)
-			}
-			if !asCSV {
-				cells[i] = printable(cells[i], 200)
+		object := make(map[string]any, len(columns))
+		for i, c := range columns {
+			if b, ok := row[i].([]byte); ok {
+				object[c] = string(b)
+			} else {
+				object[c] = row[i]
 			}
 		}
-		if err := write(cells); err != nil {
+		line, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s\n  %s", separator, line); err != nil {
+			return err
+		}
+		separator = ","
+	}
+	if separator == "[" {
+		_, err := fmt.Fprintln(w, "[]")
+		return err
+	}
+	_, err := fmt.Fprintln(w, "\n]")
+	return err
+}
+
+// queryCSV writes the rows as record.ExportCSV does.
+func queryCSV(out io.Writer, columns []string, rows iter.Seq2[[]any, error]) error {
+	w := csv.NewWriter(out)
+	if err := w.Write(columns); err != nil {
+		return err
+	}
+	cells := make([]string, len(columns))
+	for row, err := range rows {
+		if err != nil {
+			return badInput(err)
+		}
+		for i, v := range row {
+			cells[i] = record.FormatCell(v)
+		}
+		if err := w.Write(cells); err != nil {
 			return err
 		}
 	}
-	return flush()
+	w.Flush()
+	return w.Error()
 }
 
-// table writes rows for people or as CSV.
-func (a *app) table(asCSV bool) (write func([]string) error, flush func() error) {
-	if asCSV {
-		w := csv.NewWriter(a.stdout)
-		return w.Write, func() error { w.Flush(); return w.Error() }
+// widestCell bounds what a table shows of one value.
+const widestCell = 200
+
+// queryTable writes the rows for people.
+func queryTable(out io.Writer, columns []string, rows iter.Seq2[[]any, error]) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(columns, "\t"))
+	cells := make([]string, len(columns))
+	for row, err := range rows {
+		if err != nil {
+			return badInput(err)
+		}
+		for i, v := range row {
+			cells[i] = ""
+			if b, ok := v.([]byte); ok {
+				v = string(b)
+			}
+			if v != nil {
+				cells[i] = printable(fmt.Sprint(v), widestCell)
+			}
+		}
+		if _, err := fmt.Fprintln(w, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	return func(cells []string) error {
-		_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
-		return err
-	}, w.Flush
+	return w.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,9 @@ const (
 	// exitBroken: the run broke.
 	exitBroken = 3
 )
+
+const exitCodes = `Exit codes: 0 done; 1 some hypothesis not supported or inconclusive (only with
+--strict); 2 bad input or a missing requirement; 3 the run broke.`
 
 // exitError carries the exit code of an error. A nil err prints nothing.
 type exitError struct {
@@ -73,6 +77,8 @@ func Main(args []string) int {
 	goapp.RunIfWorker() // never returns in a worker of the built-in workload
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal stops cleanly; a second one no longer waits for that.
+	context.AfterFunc(ctx, stop)
 	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
@@ -86,14 +92,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = broken(errors.New("interrupted"))
+	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(stderr, "brink: "+text)
+		a.tell("brink: " + text)
 	}
 	var coded *exitError
 	if errors.As(err, &coded) {
 		return coded.code
 	}
-	return exitInput // what cobra itself refuses: unknown flags and commands
+	return exitInput // what cobra itself refuses
 }
 
 func (a *app) root() *cobra.Command {
@@ -104,22 +113,26 @@ func (a *app) root() *cobra.Command {
 deploys real apps on it, drives them from outside, reads the kernel while it
 happens, and writes a report in which every claim carries its evidence.
 
-Exit codes: 0 done; 1 some hypothesis not supported or inconclusive (only with
---strict); 2 bad input or a missing requirement; 3 the run broke.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+` + exitCodes,
+		Example: `  brink list                                     what ships with brink
+  brink run worker-exhaustion --profile quick    run it and write the report
+  brink new mine && brink run mine.yaml          an experiment of your own`,
+		SuggestionsMinimumDistance: 2,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		Args:                       knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}
+	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON for programs")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results only, no progress")
 	root.AddCommand(
 		a.runCommand(), a.listCommand(), a.showCommand(), a.validateCommand(),
 		a.schemaCommand(), a.newCommand(), a.reportCommand(), a.exportCommand(),
-		a.queryCommand(), a.auditCommand(), a.appCommand(), a.agentCommand(), a.versionCommand(),
+		a.queryCommand(), a.compareCommand(), a.studyCommand(), a.auditCommand(), a.appCommand(), a.agentCommand(), a.versionCommand(),
 	)
 	return root
 }
@@ -135,6 +148,18 @@ func (a *app) printJSON(v any) error {
 // say prints one line for people, unless they asked for quiet or JSON.
 func (a *app) say(format string, args ...any) {
 	if !a.quiet && !a.json {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+		a.tell(fmt.Sprintf(format, args...))
+	}
+}
+
+// tell prints lines beside the results, wrapped only on a terminal: elsewhere a
+// line is a line.
+func (a *app) tell(text string) {
+	p := newPage(a.stderr)
+	for line := range strings.SplitSeq(harmless(text), "\n") {
+		if p.terminal {
+			line = strings.TrimSuffix(indent(line, "", p.width), "\n")
+		}
+		fmt.Fprintln(p, line)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,8 +18,10 @@ import (
 	"brink/internal/host/local"
 	"brink/internal/lab"
 	"brink/internal/record"
-	"brink/internal/verdict"
 )
+
+// experimentFile is the name under which a run keeps its experiment.
+const experimentFile = "experiment.yaml"
 
 // runFlags are what brink run was asked for.
 type runFlags struct {
@@ -40,8 +41,12 @@ func (a *app) runCommand() *cobra.Command {
 judge its hypotheses and write the report.
 
 The run directory holds record.db, report.html, report.md and experiment.yaml.
-Ctrl-C stops cleanly, takes everything down and keeps what was recorded.`,
-		Args:              cobra.ExactArgs(1),
+Ctrl-C stops cleanly, takes everything down and keeps what was recorded.
+
+` + exitCodes,
+		Example: `  brink run worker-exhaustion --profile quick
+  brink run mine.yaml --set apps.web.workers=8 --repetitions 6 --seed 1 --strict`,
+		Args:              arguments(1, 1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
@@ -65,13 +70,13 @@ func (a *app) run(ctx context.Context, arg string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range d.Warnings {
-		a.say("warning: %s", w)
-	}
 	h := local.New(local.Options{Program: "brink " + Version})
 	missed, err := a.requirements(ctx, h, d, f.noSubstitute)
 	if err != nil {
 		return err
+	}
+	for _, w := range d.Warnings {
+		a.say("warning: %s", w)
 	}
 	dir, err := a.runDirectory(d, f.out)
 	if err != nil {
@@ -85,8 +90,9 @@ func (a *app) run(ctx context.Context, arg string, f runFlags) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "experiment.yaml"), d.Source, 0o644); err != nil {
-		return errors.Join(badInput(err), w.Close())
+	if err := os.WriteFile(filepath.Join(dir, experimentFile), d.Source, 0o644); err != nil {
+		_ = w.Close() // nothing is in it yet
+		return badInput(fmt.Errorf("%s cannot be written: %w", filepath.Join(dir, experimentFile), cause(err)))
 	}
 	result, runErr := a.execute(ctx, h, d, w, missed, f.seed)
 	if err := w.Close(); runErr == nil {
@@ -123,7 +129,7 @@ func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Desig
 				missed = append(missed, record.Requirement{Need: m.Need, Consequence: fmt.Sprintf("step %s was left out: it needs %s (%s)", s.Name, m.Need, m.Advice)})
 				continue
 			case m.Substitute == "" || noSubstitute:
-				return nil, badInput(fmt.Errorf("%s is missing, which app %s needs: %s", m.Need, m.App, m.Advice))
+				return nil, badInput(fmt.Errorf("app %s needs %s, which is not there. %s", m.App, m.Need, m.Advice))
 			}
 			for i := range s.Apps {
 				if s.Apps[i].Name == m.App {
@@ -134,7 +140,7 @@ func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Desig
 				checked[m.Need+m.App] = true
 				text := fmt.Sprintf("%s was not there; the built-in Go server took the place of app %s", m.Need, m.App)
 				missed = append(missed, record.Requirement{Need: m.Need, App: m.App, Consequence: text, Substituted: true})
-				fmt.Fprintf(a.stderr, "NOTE: %s. %s\n", text, m.Advice)
+				a.tell(fmt.Sprintf("NOTE: %s. %s", text, m.Advice))
 			}
 		}
 		if keep {
@@ -156,16 +162,25 @@ func (a *app) runDirectory(d *experiment.Design, out string) (string, error) {
 		out = filepath.Join("runs", d.Experiment.Name+"-"+clock.Real.Now().UTC().Format("20060102-150405"))
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", fmt.Errorf("the run directory cannot be made: %w", err)
+		return "", fmt.Errorf("the run directory %s cannot be made: %w", out, cause(err))
 	}
 	entries, err := os.ReadDir(out)
 	if err != nil {
-		return "", fmt.Errorf("the run directory cannot be read: %w", err)
+		return "", fmt.Errorf("the run directory %s cannot be read: %w", out, cause(err))
 	}
 	if len(entries) > 0 {
 		return "", fmt.Errorf("%s is not empty: name a new directory with --out", out)
 	}
 	return out, nil
+}
+
+// extent says in a few words how much a run is.
+func extent(d *experiment.Design) string {
+	text := fmt.Sprintf("%s × %s", count(len(d.Steps), "step", "steps"), count(d.Repetitions, "repetition", "repetitions"))
+	if d.Profile != "" {
+		text += ", profile " + d.Profile
+	}
+	return text
 }
 
 // execute runs the lab under whatever shows its progress.
@@ -175,8 +190,8 @@ func (a *app) execute(ctx context.Context, h host.Host, d *experiment.Design, w 
 			return lab.Result{}, err
 		}
 	}
-	a.say("%s: %d steps × %d repetitions, profile %s, seed %d", d.Experiment.Title, len(d.Steps), d.Repetitions, d.Profile, seed)
-	ctx, view := a.view(ctx)
+	a.say("%s: %s, seed %d", d.Experiment.Title, extent(d), seed)
+	ctx, view := a.view(ctx, d)
 	defer view.close()
 	return lab.Run(ctx, lab.Options{
 		Design: d, Host: h, Record: w, Clock: clock.Real, Seed: seed,
@@ -188,8 +203,11 @@ func (a *app) execute(ctx context.Context, h host.Host, d *experiment.Design, w 
 func (a *app) conclude(dir string, result lab.Result, runErr error, strict bool) error {
 	// The report is written even after Ctrl-C, so it must not hang on ctx.
 	s, err := a.study(context.Background(), dir, studyFlags{})
-	if err != nil {
-		return broken(errors.Join(runErr, fmt.Errorf("write the report: %w", err)))
+	switch {
+	case err != nil && runErr != nil:
+		return broken(fmt.Errorf("%w; %w, so that the report is missing: brink report %s --out DIR writes it elsewhere", runErr, err, dir))
+	case err != nil:
+		return broken(fmt.Errorf("the run is recorded in %s, but its report was not written: %w", dir, err))
 	}
 	if err := a.printVerdicts(s); err != nil {
 		return err
@@ -202,17 +220,8 @@ func (a *app) conclude(dir string, result lab.Result, runErr error, strict bool)
 	case len(result.NeverServed) > 0:
 		return broken(fmt.Errorf("no app ever served in %s: %s", strings.Join(result.NeverServed, ", "), s.firstFailure()))
 	case strict && unsettled(s.verdicts) > 0:
-		return &exitError{exitVerdict, fmt.Errorf("%d of %d hypotheses are not supported or inconclusive", unsettled(s.verdicts), len(s.verdicts))}
+		return &exitError{exitVerdict, fmt.Errorf("--strict: %d of %s not supported or inconclusive",
+			unsettled(s.verdicts), count(len(s.verdicts), "hypothesis", "hypotheses"))}
 	}
 	return nil
-}
-
-func unsettled(verdicts []verdict.Verdict) int {
-	n := 0
-	for _, v := range verdicts {
-		if v.Outcome == verdict.NotSupported || v.Outcome == verdict.Inconclusive {
-			n++
-		}
-	}
-	return n
 }

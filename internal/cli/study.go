@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"brink/catalog"
 	"brink/internal/experiment"
 	"brink/internal/measure"
 	"brink/internal/record"
@@ -20,13 +23,17 @@ import (
 
 // studyFlags are the analysis rules that can be changed after the run.
 type studyFlags struct {
-	warmUp  string
-	exclude []string
+	warmUp    string
+	censoring string
+	exclude   []string
+	// out is the directory to write to, by default that of the record.
+	out string
 }
 
 // study is a record, measured and judged.
 type study struct {
-	dir      string
+	// dir holds the record, out gets the report.
+	dir, out string
 	verdicts []verdict.Verdict
 	model    *report.Model
 }
@@ -41,26 +48,34 @@ func (f studyFlags) options() (measure.Options, error) {
 	default:
 		return o, fmt.Errorf("--warm-up %q: it is declared or none", f.warmUp)
 	}
+	switch f.censoring {
+	case "", "declared":
+	case "none":
+		o.NoCensoring = true
+	default:
+		return o, fmt.Errorf("--censoring %q: it is declared or none", f.censoring)
+	}
 	for _, text := range f.exclude {
-		spec, reason, _ := strings.Cut(text, "=")
-		step, number, ok := strings.Cut(spec, ":")
-		var x measure.Exclusion
-		if _, err := fmt.Sscanf(number, "%d", &x.Number); !ok || err != nil || reason == "" {
+		// Names of steps may hold an equals sign, but no colon.
+		step, rest, _ := strings.Cut(text, ":")
+		digits, reason, _ := strings.Cut(rest, "=")
+		number, err := strconv.Atoi(digits)
+		if err != nil || number < 1 || step == "" || strings.TrimSpace(reason) == "" {
 			return o, fmt.Errorf("--exclude %q: write STEP:REPETITION=REASON; a repetition is only left out with a reason", text)
 		}
-		x.Step, x.Reason = step, reason
-		o.Exclude = append(o.Exclude, x)
+		o.Exclude = append(o.Exclude, measure.Exclusion{Step: step, Number: number, Reason: reason})
 	}
 	return o, nil
 }
 
-// study measures and judges the record in dir and writes its report.
-func (a *app) study(ctx context.Context, dir string, f studyFlags) (*study, error) {
+// study measures and judges the record at path, a run's directory or the file
+// itself, and writes its report.
+func (a *app) study(ctx context.Context, path string, f studyFlags) (*study, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, badInput(err)
 	}
-	r, err := record.Open(dir)
+	r, err := record.Open(path)
 	if err != nil {
 		return nil, badInput(err)
 	}
@@ -73,12 +88,17 @@ func (a *app) study(ctx context.Context, dir string, f studyFlags) (*study, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &study{dir: dir}
+	s := &study{dir: filepath.Dir(r.Path()), out: f.out}
+	if s.out == "" {
+		s.out = s.dir
+	} else if err := os.MkdirAll(s.out, 0o755); err != nil {
+		return nil, badInput(fmt.Errorf("the directory of the report cannot be made: %w", err))
+	}
 	if s.verdicts, err = verdict.Judge(d, table); err != nil {
 		return nil, err
 	}
 	s.model, err = report.Build(ctx, report.Input{
-		Design: d, Reader: r, Table: table, Verdicts: s.verdicts, Options: o, Command: command(run),
+		Design: d, Reader: r, Table: table, Verdicts: s.verdicts, Options: o, Command: command(s.dir, run),
 	})
 	if err != nil {
 		return nil, err
@@ -99,25 +119,54 @@ func recordedDesign(ctx context.Context, r *record.Reader) (*experiment.Design, 
 	return d, run, nil
 }
 
-// command is the line that does a run again.
-func command(run record.Run) string {
-	parts := []string{"brink run", run.Experiment, "--profile", run.Profile, fmt.Sprintf("--seed %d", run.Seed)}
-	for _, o := range run.Overrides {
-		parts = append(parts, fmt.Sprintf("--set '%s'", strings.ReplaceAll(o, "'", `'\''`)))
+// command is the line that does a run again: by name where the catalogue has
+// the very file, otherwise from the file in the run's directory, which has all
+// overrides applied.
+func command(dir string, run record.Run) string {
+	what := run.Experiment
+	if data, _, err := catalog.Open(what); err != nil || string(data) != run.YAML {
+		what = quoted(filepath.Join(dir, experimentFile))
 	}
-	return strings.Join(parts, " ")
+	line := "brink run " + what
+	if run.Profile != "" {
+		line += " --profile " + run.Profile
+	}
+	return line + fmt.Sprintf(" --seed %d", run.Seed)
 }
 
-// write renders both reports, each in full or not at all.
+// quoted makes one word of a path for a shell.
+func quoted(path string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("/._-+:@%", r)
+	}
+	if !strings.ContainsFunc(path, func(r rune) bool { return !plain(r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// write renders both reports, each in full or not at all. The one that takes
+// less room comes first: on a full disk it may still fit.
 func (s *study) write() error {
-	for name, render := range map[string]func(io.Writer, *report.Model) error{
-		"report.html": report.RenderHTML, "report.md": report.RenderMarkdown,
-	} {
-		if err := writeFile(filepath.Join(s.dir, name), func(w io.Writer) error { return render(w, s.model) }); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
+	for _, file := range []struct {
+		name   string
+		render func(io.Writer, *report.Model) error
+	}{{"report.md", report.RenderMarkdown}, {"report.html", report.RenderHTML}} {
+		err := writeFile(filepath.Join(s.out, file.name), func(w io.Writer) error { return file.render(w, s.model) })
+		if err != nil {
+			return fmt.Errorf("%s cannot be written: %w", file.name, cause(err))
 		}
 	}
 	return nil
+}
+
+// cause is what the system said, without the name of the temporary file.
+func cause(err error) error {
+	var bad *fs.PathError
+	if errors.As(err, &bad) {
+		return bad.Err
+	}
+	return err
 }
 
 func writeFile(path string, write func(io.Writer) error) error {
@@ -142,48 +191,6 @@ func (s *study) firstFailure() string {
 	return "the report says why"
 }
 
-func (a *app) printVerdicts(s *study) error {
-	path := filepath.Join(s.dir, "report.html")
-	if a.json {
-		return a.printJSON(map[string]any{
-			"directory": s.dir, "report": path, "status": s.model.Run.Status,
-			"notices": s.model.Notices, "verdicts": s.verdicts,
-		})
-	}
-	for _, n := range s.model.Notices {
-		fmt.Fprintln(a.stdout, n.Text)
-	}
-	fmt.Fprintln(a.stdout)
-	for _, v := range s.verdicts {
-		fmt.Fprintf(a.stdout, "%-22s %-19s %s\n", v.Hypothesis.ID, v.Outcome, v.Level)
-		fmt.Fprint(a.stdout, indent(v.Hypothesis.Claim, "    ", 96))
-		fmt.Fprint(a.stdout, indent(v.Sentence, "    → ", 96))
-	}
-	_, err := fmt.Fprintf(a.stdout, "\nReport: %s\n", path)
-	return err
-}
-
-// indent wraps text at width, the first line after lead, the others under it.
-func indent(text, lead string, width int) string {
-	var b strings.Builder
-	pad := strings.Repeat(" ", len([]rune(lead)))
-	line := lead
-	empty := true
-	for _, word := range strings.Fields(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
-			b.WriteString(line + "\n")
-			line, empty = pad, true
-		}
-		if !empty {
-			line += " "
-		}
-		line += word
-		empty = false
-	}
-	b.WriteString(line + "\n")
-	return b.String()
-}
-
 func (a *app) reportCommand() *cobra.Command {
 	var f studyFlags
 	cmd := &cobra.Command{
@@ -191,7 +198,10 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Judge a run again and write its report",
 		Long: `Measure and judge the record of a run again and write report.html and
 report.md. Rules of the analysis can be changed: the record keeps everything.`,
-		Args: cobra.ExactArgs(1),
+		Example: `  brink report runs/worker-exhaustion-20260131-120000
+  brink report runs/mine --exclude 'idle:2=the machine was updated meanwhile'`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.say("reading %s", args[0])
 			s, err := a.study(cmd.Context(), args[0], f)
@@ -201,7 +211,9 @@ report.md. Rules of the analysis can be changed: the record keeps everything.`,
 			return a.printVerdicts(s)
 		},
 	}
+	cmd.Flags().StringVar(&f.out, "out", "", "`directory` to write the report to (default DIR)")
 	cmd.Flags().StringVar(&f.warmUp, "warm-up", "declared", "leave out the `declared` warm-up, or none")
+	cmd.Flags().StringVar(&f.censoring, "censoring", "declared", "take limits for bounds as `declared`, or for values (none)")
 	cmd.Flags().StringArrayVar(&f.exclude, "exclude", nil, "leave one repetition out: `STEP:REPETITION=REASON` (repeatable)")
 	return cmd
 }

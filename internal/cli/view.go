@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-	"golang.org/x/term"
-
+	"brink/internal/experiment"
 	"brink/internal/lab"
 )
 
@@ -22,14 +19,14 @@ type view interface {
 
 // view chooses how progress is shown: live on a terminal, otherwise a line per
 // step, or nothing. The context ends when the user stops the run from the view.
-func (a *app) view(ctx context.Context) (context.Context, view) {
+func (a *app) view(ctx context.Context, d *experiment.Design) (context.Context, view) {
 	switch f, isFile := a.stderr.(*os.File); {
 	case a.quiet || a.json:
 		return ctx, silent{}
-	case isFile && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(os.Stdin.Fd())):
+	case isFile && interactive(f):
 		return newLive(ctx, f)
 	}
-	return ctx, lines{a.stderr}
+	return ctx, newLines(ctx, a.stderr, d)
 }
 
 type silent struct{}
@@ -38,18 +35,37 @@ func (silent) progress(lab.Progress) {}
 func (silent) close()                {}
 
 // lines prints one line for each execution that ended.
-type lines struct{ w io.Writer }
+type lines struct {
+	w io.Writer
+	// width is that of the longest name of a step.
+	width   int
+	printed int
+	stop    func() bool
+}
 
-func (l lines) progress(p lab.Progress) {
-	if p.Stage != lab.Done {
-		return
+func newLines(ctx context.Context, w io.Writer, d *experiment.Design) *lines {
+	l := &lines{w: w}
+	for _, s := range d.Steps {
+		l.width = max(l.width, len(s.Name))
 	}
-	text := fmt.Sprintf("[%*d/%d] %-22s repetition %d%s  %-7s %4d answered", len(fmt.Sprint(p.Total)), p.Index, p.Total, p.Step, p.Number, twin(p), p.Status, p.Answered)
+	l.stop = context.AfterFunc(ctx, func() {
+		fmt.Fprintln(w, "stopping: taking everything down; what was recorded is kept")
+	})
+	return l
+}
+
+func (l *lines) progress(p lab.Progress) {
+	if p.Stage != lab.Done || p.Index == l.printed {
+		return // what happens while the plan is taken down has no line
+	}
+	l.printed = p.Index
+	text := fmt.Sprintf("[%*d/%d] %-*s  repetition %d%s  %-7s %4d answered",
+		len(fmt.Sprint(p.Total)), p.Index, p.Total, l.width, p.Step, p.Number, twin(p), p.Status, p.Answered)
 	if p.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", p.Failed)
 	}
 	if p.Reason != "" {
-		text += ": " + p.Reason
+		text += ": " + printable(p.Reason, widestCell)
 	}
 	if p.Left > 0 {
 		text += fmt.Sprintf("  (about %s left)", p.Left.Round(time.Second))
@@ -57,114 +73,11 @@ func (l lines) progress(p lab.Progress) {
 	fmt.Fprintln(l.w, text)
 }
 
-func (lines) close() {}
+func (l *lines) close() { l.stop() }
 
 func twin(p lab.Progress) string {
 	if p.Twin {
 		return " (twin)"
 	}
 	return ""
-}
-
-// live is the view on a terminal.
-type live struct {
-	program *tea.Program
-	done    chan struct{}
-}
-
-func newLive(ctx context.Context, f *os.File) (context.Context, view) {
-	ctx, cancel := context.WithCancel(ctx)
-	l := &live{done: make(chan struct{})}
-	l.program = tea.NewProgram(model{stop: cancel, started: time.Now()}, tea.WithOutput(f), tea.WithoutSignalHandler())
-	go func() {
-		defer close(l.done)
-		_, _ = l.program.Run() // a view that cannot draw must not stop the run
-	}()
-	return ctx, l
-}
-
-func (l *live) progress(p lab.Progress) { l.program.Send(p) }
-
-func (l *live) close() {
-	l.program.Quit()
-	<-l.done
-}
-
-// model is the live view's state.
-type model struct {
-	stop     context.CancelFunc
-	started  time.Time
-	now      time.Time
-	p        lab.Progress
-	width    int
-	stopping bool
-}
-
-type tick time.Time
-
-func nextTick() tea.Cmd {
-	return tea.Tick(250*time.Millisecond, func(t time.Time) tea.Msg { return tick(t) })
-}
-
-func (m model) Init() tea.Cmd { return nextTick() }
-
-func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case lab.Progress:
-		m.p = msg
-	case tick:
-		m.now = time.Time(msg)
-		return m, nextTick()
-	case tea.WindowSizeMsg:
-		m.width = msg.Width
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "ctrl+c", "q":
-			m.stopping = true
-			m.stop()
-		}
-	}
-	return m, nil
-}
-
-func (m model) View() tea.View {
-	p := m.p
-	if p.Total == 0 {
-		return tea.NewView("preparing …\n")
-	}
-	const cells = 30
-	full := cells * max(p.Index-1, 0) / p.Total
-	if p.Stage == lab.Done {
-		full = cells * p.Index / p.Total
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "[%s%s] step %d of %d", strings.Repeat("█", full), strings.Repeat("░", cells-full), p.Index, p.Total)
-	if p.Left >= 0 {
-		fmt.Fprintf(&b, ", about %s left", p.Left.Round(time.Second))
-	}
-	fmt.Fprintf(&b, "\n%s, repetition %d%s: %s", p.Step, p.Number, twin(p), p.Stage)
-	fmt.Fprintf(&b, "   in flight %d, answered %d, failed %d\n", p.InFlight, p.Answered, p.Failed)
-	for _, e := range p.Errors {
-		fmt.Fprintf(&b, "  ! %s\n", printable(e, max(m.width, 40)-4))
-	}
-	if m.stopping {
-		b.WriteString("stopping: taking everything down …\n")
-	} else {
-		b.WriteString("ctrl-c stops cleanly and keeps what was recorded\n")
-	}
-	return tea.NewView(b.String())
-}
-
-// printable cuts a text that an app may have written to one harmless line.
-func printable(text string, width int) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return ' '
-		}
-		return r
-	}, text)
-	if r := []rune(clean); len(r) > width {
-		return string(r[:max(width-1, 0)]) + "…"
-	}
-	return clean
 }

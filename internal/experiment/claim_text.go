@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -57,11 +56,11 @@ func (h Hypothesis) Agrees(measured, expected float64) bool {
 	return math.Abs(measured-expected) <= size*(1+1e-9)
 }
 
-var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+var identifier = expression(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // FormulaText is the claim's formula with its values filled in.
 func (c ReferenceClaim) FormulaText() string {
-	return identifier.ReplaceAllStringFunc(c.Formula, func(name string) string {
+	return identifier().ReplaceAllStringFunc(c.Formula, func(name string) string {
 		v, ok := c.Values[name]
 		if !ok {
 			return name

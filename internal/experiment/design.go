@@ -136,7 +136,7 @@ func (e *Experiment) overburdened(repetitions int) *FileError {
 	}
 	message := fmt.Sprintf("%d hypotheses are declared, but %d repetitions carry %d after Holm's correction; the rest cannot be Measured", tested, repetitions, carried)
 	if carried == 0 {
-		message = fmt.Sprintf("%d repetitions are too few for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23", repetitions)
+		message = fmt.Sprintf("too few repetitions (%d) for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23", repetitions)
 	}
 	w := e.source.root.fieldProblem("hypotheses", message)
 	w.File = e.source.name

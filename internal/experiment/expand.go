@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -124,7 +123,7 @@ func (x *expander) step(authored *node, factors []factor, levels map[string]leve
 }
 
 // authoredName is a step's name as a file may write it, references left out.
-var authoredName = regexp.MustCompile(`^[a-z0-9-]*$`)
+var authoredName = expression(`^[a-z0-9-]*$`)
 
 // label fills in name and title. A name that refers to no factor gets the
 // levels of the matrix appended, as the file writes them.
@@ -139,7 +138,7 @@ func (x *expander) label(n, authored *node, factors []factor, b binding) {
 	if name == nil {
 		return
 	}
-	if name.kind == scalar && !authoredName.MatchString(reference.ReplaceAllString(name.text, "")) {
+	if name.kind == scalar && !authoredName().MatchString(reference().ReplaceAllString(name.text, "")) {
 		p := name.problem(name.describe() + " is not allowed here")
 		p.Allowed = namePattern.allowed
 		x.add(p)
@@ -205,6 +204,9 @@ func (x *expander) apps(s *Step, n *node, b binding) map[string][]string {
 				x.about(an, "name", "%s stands twice in the step", quote(a.Name))
 			}
 			continue
+		}
+		if a.Port > 0 && a.Copies > 1 {
+			x.about(an, "port", "belongs to one app, and copies asks for %d; leave it out", a.Copies)
 		}
 		each := a.copies()
 		for _, c := range each {

@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,7 +134,7 @@ func count(factors []factor) int {
 }
 
 // reference is ${name}; $${ stands for ${ itself.
-var reference = regexp.MustCompile(`\$?\$\{([^{}]*)\}`)
+var reference = expression(`\$?\$\{([^{}]*)\}`)
 
 func hasReference(text string) bool { return strings.Contains(text, "${") }
 
@@ -186,7 +185,7 @@ func (b binding) resolve(n *node) *node {
 func (b binding) scalar(n *node, text string) *node {
 	c := *n
 	c.substituted = true
-	if m := reference.FindStringSubmatch(text); m != nil && m[0] == text && !strings.HasPrefix(text, "$$") {
+	if m := reference().FindStringSubmatch(text); m != nil && m[0] == text && !strings.HasPrefix(text, "$$") {
 		l, ok := b.level(n, m[1])
 		if !ok {
 			return n
@@ -199,7 +198,7 @@ func (b binding) scalar(n *node, text string) *node {
 		return &c
 	}
 	ok := true
-	c.text = reference.ReplaceAllStringFunc(text, func(ref string) string {
+	c.text = reference().ReplaceAllStringFunc(text, func(ref string) string {
 		if strings.HasPrefix(ref, "$$") {
 			return ref[1:]
 		}

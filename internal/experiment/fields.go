@@ -97,6 +97,7 @@ var fields = map[string]field{
 	"App.timeout":      {doc: "Time after which the server's watchdog kills a worker; 0s switches it off.", max: day, def: "30s"},
 	"App.backlog":      {doc: "Limit of the accept queue.", min: 1, max: 65535, def: "2048"},
 	"App.keep_alive":   {doc: "How long an idle connection is kept.", max: day, def: "2s"},
+	"App.port":         {doc: "TCP port on 127.0.0.1 to listen on; 0 takes a free one.", max: 65535, def: "0"},
 	"App.alloc_mb":     {doc: "Memory filled at start, per worker, in units of 2^20 bytes.", max: 65536, def: "0"},
 	"App.env":          {doc: "Environment variables; they are recorded, so secrets are refused."},
 	"App.start_limit":  {doc: "Longest time from deployed to healthy.", max: day, above: true, def: "60s"},

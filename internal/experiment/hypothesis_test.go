@@ -171,7 +171,7 @@ func TestWarningWhenRepetitionsCannotCarry(t *testing.T) {
 		{6, 23, 5, ""},
 		{5, 6, 0, ""},
 		{5, 7, 0, "7 hypotheses are declared, but 5 repetitions carry 6 after Holm's correction; the rest cannot be Measured"},
-		{3, 1, 0, "3 repetitions are too few for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23"},
+		{3, 1, 0, "too few repetitions (3) for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23"},
 		{3, 0, 1, ""},
 	} {
 		var b strings.Builder

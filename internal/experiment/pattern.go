@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // pattern is what a text must look like.
@@ -15,9 +16,15 @@ type pattern struct {
 	match   func(string) bool
 }
 
+// expression is compiled when it is first used: most commands read no
+// experiment, and should not wait for this.
+func expression(source string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })
+}
+
 func compiled(source, allowed string) pattern {
-	re := regexp.MustCompile(source)
-	return pattern{source: source, allowed: allowed, match: re.MatchString}
+	re := expression(source)
+	return pattern{source: source, allowed: allowed, match: func(text string) bool { return re().MatchString(text) }}
 }
 
 var (

@@ -107,6 +107,8 @@ type App struct {
 	// Backlog is the limit of the accept queue, 1 to 65535.
 	Backlog   int      `json:"backlog,omitempty"`
 	KeepAlive Duration `json:"keep_alive,omitempty"`
+	// Port is the TCP port on 127.0.0.1, 0 for a free one.
+	Port int `json:"port,omitempty"`
 	// AllocMB is filled at start, per worker, in units of 2^20 bytes.
 	AllocMB int               `json:"alloc_mb,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`

@@ -78,7 +78,8 @@ func (b *builder) authored() {
 
 func (b *builder) runFacts() error {
 	end := b.run.EndedNs
-	if cut, at := b.Reader.Cut(); cut {
+	cut, at := b.Reader.Cut()
+	if cut {
 		end = at.UnixNano()
 		b.notice("cut-off", fmt.Sprintf("The record was cut off: it ends at %s, and this report says what it holds until then.", at.UTC().Format("15:04:05")))
 	}
@@ -90,10 +91,10 @@ func (b *builder) runFacts() error {
 	if end > b.run.StartedNs {
 		b.m.Run.Duration = time.Duration(end - b.run.StartedNs)
 	}
-	switch b.run.Status {
-	case "interrupted":
+	switch {
+	case b.run.Status == record.Interrupted && !cut:
 		b.notice("interrupted", "The run was interrupted: "+b.run.Reason+".")
-	case "broken":
+	case b.run.Status == record.Broken:
 		b.notice("broken", "The run broke: "+b.run.Reason+".")
 	}
 	return nil

@@ -46,6 +46,9 @@ func (b *builder) results() error {
 	if b.Options.NoWarmUp {
 		b.m.Exclusions = append(b.m.Exclusions, "Nothing was left out as warm-up (--warm-up none).")
 	}
+	if b.Options.NoCensoring {
+		b.m.Exclusions = append(b.m.Exclusions, "Limits were taken for values (--censoring none): \"at least 30 s\" counts as 30 s.")
+	}
 	b.noiseFloor()
 	return nil
 }

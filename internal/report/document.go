@@ -273,12 +273,19 @@ func figureBlocks(figures []*figure, lead *figure) []block {
 	return blocks
 }
 
+func profileWords(name string) string {
+	if name == "" {
+		return "no profile"
+	}
+	return "profile " + clean(name)
+}
+
 func runLine(r Run) []span {
 	parts := []string{
 		"Run " + clean(r.ID),
 		r.Started.UTC().Format("2006-01-02 15:04 UTC"),
 		"took " + formatDuration(r.Duration),
-		"profile " + clean(r.Profile),
+		profileWords(r.Profile),
 		fmt.Sprintf("seed %d", r.Seed),
 		"host " + hostWords(r),
 		"brink " + clean(r.Brink),

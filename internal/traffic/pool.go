@@ -4,6 +4,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"brink/internal/clock"
@@ -22,6 +23,7 @@ type pool struct {
 	maxBytes int64
 	most     int // workers, and so connections, at once
 	out      *outbox
+	inFlight *atomic.Int64
 	running  sync.WaitGroup // worker goroutines
 
 	mu       sync.Mutex
@@ -70,6 +72,7 @@ func (p *pool) depart(w *worker) (net.Conn, bool) {
 	}
 	w.probe.Sent = p.now()
 	p.underway.add(w)
+	p.inFlight.Add(1)
 	return w.conn, true
 }
 
@@ -80,6 +83,7 @@ func (p *pool) arrive(w *worker) (cutShort, error) {
 	defer p.mu.Unlock()
 	if w.probe.Sent != 0 {
 		p.underway.remove(w)
+		p.inFlight.Add(-1)
 	}
 	return w.cut, w.writeErr
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"brink/internal/clock"
@@ -14,11 +15,18 @@ import (
 // Option changes how Run works without changing what it sends.
 type Option func(*options)
 
-type options struct{ dial Dialer }
+type options struct {
+	dial     Dialer
+	inFlight *atomic.Int64
+}
 
 // WithDialer makes Run open its connections with d, which is given Run's addr
 // as it is, and not over the machine's own network.
 func WithDialer(d Dialer) Option { return func(o *options) { o.dial = d } }
+
+// WithInFlight makes Run keep the number of requests that have been sent and
+// have not ended in n, to which other runs may add theirs.
+func WithInFlight(n *atomic.Int64) Option { return func(o *options) { o.inFlight = n } }
 
 // Run sends the requests of spec to addr (host:port) and returns when each of
 // them has ended. It calls sink once for each scheduled request, as it ends, on
@@ -40,7 +48,7 @@ func Run(ctx context.Context, clk clock.Clock, spec Spec, addr string, sink func
 	if err := spec.Validate(); err != nil {
 		return Summary{}, err
 	}
-	var o options
+	o := options{inFlight: new(atomic.Int64)}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -56,7 +64,7 @@ func Run(ctx context.Context, clk clock.Clock, spec Spec, addr string, sink func
 	}
 	defer alarm.Close()
 
-	d := &dispatcher{spec: spec, alarm: alarm, pool: newPool(clk, spec, addr, o.dial)}
+	d := &dispatcher{spec: spec, alarm: alarm, pool: newPool(clk, spec, addr, o)}
 	d.start = d.pool.now()
 	t := newTally(spec, d.start)
 	var sending sync.WaitGroup
@@ -72,9 +80,9 @@ func Run(ctx context.Context, clk clock.Clock, spec Spec, addr string, sink func
 	return t.summary(d.pool, err != nil), err
 }
 
-func newPool(clk clock.Clock, spec Spec, addr string, dial Dialer) *pool {
+func newPool(clk clock.Clock, spec Spec, addr string, o options) *pool {
 	p := &pool{
-		clk: clk, dial: dial, addr: addr,
+		clk: clk, dial: o.dial, addr: addr, inFlight: o.inFlight,
 		request:  spec.request(addr),
 		toHead:   spec.Method == "HEAD",
 		reuse:    spec.Reuse,

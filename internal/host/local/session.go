@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -153,13 +151,10 @@ func (s *session) blame(err error) error {
 // Limits says what was applied of the plan and what could not be.
 func (s *session) Limits() []host.Limit { return s.limits }
 
-// Deploy starts an app on the loopback interface: on the port that its
-// environment gives as PORT, or on a free one.
+// Deploy starts an app on the loopback interface, on its port or on a free one.
 func (s *session) Deploy(ctx context.Context, app experiment.App) (host.Endpoint, error) {
-	spec, err := wireApp(app, s.plan)
-	if err != nil {
-		return host.Endpoint{}, err
-	}
+	spec := wireApp(app, s.plan)
+	var err error
 	if spec.Interpreter, err = s.host.interpreter(ctx, app); err != nil {
 		return host.Endpoint{}, err
 	}
@@ -229,24 +224,15 @@ func (s *session) abandon() error {
 }
 
 // wireApp is the app as the agent needs it.
-func wireApp(app experiment.App, plan experiment.Plan) (wire.App, error) {
-	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
-	env := maps.Clone(app.Env)
-	if text, ok := env["PORT"]; ok {
-		port, err := strconv.ParseUint(text, 10, 16)
-		if err != nil || port == 0 {
-			return wire.App{}, fmt.Errorf("app %s: PORT must be a whole number from 1 to 65535, not %q", app.Name, text)
-		}
-		addr = netip.AddrPortFrom(addr.Addr(), uint16(port))
-		delete(env, "PORT")
-	}
+func wireApp(app experiment.App, plan experiment.Plan) wire.App {
+	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(app.Port))
 	return wire.App{
 		Name: app.Name, Runtime: app.Runtime, Command: app.Command,
 		WorkerClass: app.WorkerClass, Workers: app.Workers, Threads: app.Threads,
 		TimeoutNs: int64(app.Timeout), Backlog: app.Backlog, KeepAliveNs: int64(app.KeepAlive),
-		AllocMB: app.AllocMB, Env: env, Addr: addr.String(),
+		AllocMB: app.AllocMB, Env: app.Env, Addr: addr.String(),
 		StartLimitNs: int64(app.StartLimit), CPUs: plan.CPUs,
-	}, nil
+	}
 }
 
 // words keeps the first part of what an agent writes to stderr.

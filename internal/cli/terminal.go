@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Text for people is never wider than widest, and plainWidth where it does not
+// go to a terminal.
+const (
+	narrowest  = 40
+	widest     = 110
+	plainWidth = 100
+)
+
+// page is where text for people is written.
+type page struct {
+	io.Writer
+	width    int
+	terminal bool
+	colour   bool
+}
+
+// newPage finds out what w is capable of. Colours are for terminals only, and
+// NO_COLOR (https://no-color.org) switches them off there.
+func newPage(w io.Writer) page {
+	p := page{Writer: w, width: plainWidth}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return p
+	}
+	if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+		p.width = min(max(columns, narrowest), widest)
+	}
+	p.terminal = true
+	p.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return p
+}
+
+// style is a code of ECMA-48, 8.3.117.
+type style string
+
+const (
+	bold   style = "1"
+	faint  style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+)
+
+func (p page) styled(s style, text string) string {
+	if !p.colour {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// paragraph writes text below lead, wrapped.
+func (p page) paragraph(lead, text string) error {
+	_, err := io.WriteString(p, indent(harmless(text), lead, p.width))
+	return err
+}
+
+// columns writes rows whose first is the heading. The last column wraps.
+func (p page) columns(rows [][]string) error {
+	last := len(rows[0]) - 1
+	widths := make([]int, last)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for _, row := range rows {
+		var lead strings.Builder
+		for i, width := range widths {
+			lead.WriteString(row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i])+2))
+		}
+		if err := p.paragraph(lead.String(), row[last]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indent wraps text at width, the first line after lead, the others under it.
+// A lead that leaves no room stands on a line of its own.
+func indent(text, lead string, width int) string {
+	var b strings.Builder
+	at := utf8.RuneCountInString(lead)
+	pad := strings.Repeat(" ", at)
+	line := lead
+	if at > width-20 {
+		b.WriteString(strings.TrimRight(lead, " ") + "\n")
+		pad = "    "
+		line = pad
+	}
+	empty := true
+	for _, word := range strings.Fields(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			b.WriteString(line + "\n")
+			line, empty = pad, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
+	return b.String()
+}
+
+// harmless replaces what could control a terminal: much of the text comes from
+// apps. Lines stay.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// printable cuts a text that an app may have written to one harmless line.
+func printable(text string, width int) string {
+	clean := strings.ReplaceAll(harmless(text), "\n", " ")
+	if r := []rune(clean); len(r) > width {
+		return string(r[:max(width-1, 0)]) + "…"
+	}
+	return clean
+}
+
+// interactive tells whether someone sits in front of f and the keyboard, and
+// has not sent brink to the background, where it may not touch the terminal.
+func interactive(f *os.File) bool {
+	if !term.IsTerminal(int(f.Fd())) || !term.IsTerminal(int(os.Stdin.Fd())) {
+		return false
+	}
+	group, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
