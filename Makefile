@@ -26,7 +26,7 @@ test: need-test build lint
 	go test -race -shuffle=on -timeout 20m ./...
 
 bench: build
-	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
+	@scripts/bench.sh
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these files'; exit 1; }

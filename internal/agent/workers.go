@@ -108,12 +108,17 @@ func (w *workers) flush(nowNs int64) {
 
 // What gunicorn (20 to 23) and brink's own master say about workers.
 var (
-	bootLine    = regexp.MustCompile(`Booting worker with pid: (\d+)`)
-	timeoutLine = regexp.MustCompile(`WORKER TIMEOUT \(pid:(\d+)\)`)
-	signalLine  = regexp.MustCompile(`Worker with pid (\d+) was terminated due to signal (\d+)`)
-	sentLine    = regexp.MustCompile(`Worker \(pid:(\d+)\) was sent (SIG[A-Z0-9]+)!`)
-	codeLine    = regexp.MustCompile(`Worker (?:with pid |\(pid:)(\d+)\)? exited with code (\d+)`)
+	bootLine    = pattern(`Booting worker with pid: (\d+)`)
+	timeoutLine = pattern(`WORKER TIMEOUT \(pid:(\d+)\)`)
+	signalLine  = pattern(`Worker with pid (\d+) was terminated due to signal (\d+)`)
+	sentLine    = pattern(`Worker \(pid:(\d+)\) was sent (SIG[A-Z0-9]+)!`)
+	codeLine    = pattern(`Worker (?:with pid |\(pid:)(\d+)\)? exited with code (\d+)`)
 )
+
+// pattern is compiled when it is first used: only an agent needs it.
+func pattern(source string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })
+}
 
 // line takes one line of the app's log.
 func (w *workers) line(nowNs int64, text string) {
@@ -147,8 +152,8 @@ func (w *workers) signaled(nowNs int64, pid, signal int) {
 }
 
 // match returns the pid in the first group and the text of the second.
-func match(re *regexp.Regexp, text string) (pid int, more string, ok bool) {
-	m := re.FindStringSubmatch(text)
+func match(re func() *regexp.Regexp, text string) (pid int, more string, ok bool) {
+	m := re().FindStringSubmatch(text)
 	if m == nil {
 		return 0, "", false
 	}

@@ -6,15 +6,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 var (
 	// identifier leaves dots out: they separate the parts of a name.
-	identifier = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	claimID    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	rowName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	identifier = expression(`^[a-z][a-z0-9_]*$`)
+	claimID    = expression(`^[a-z0-9][a-z0-9-]*$`)
+	rowName    = expression(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 )
+
+// expression is compiled when it is first used: most commands audit nothing.
+func expression(source string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })
+}
 
 // reference checks the document and computes its claims.
 func (d *document) reference() (*Reference, error) {
@@ -48,7 +54,7 @@ func (d *document) check() error {
 			return at(f.field, "it is missing")
 		}
 	}
-	if !claimID.MatchString(d.Name) {
+	if !claimID().MatchString(d.Name) {
 		return at("name", "it has small letters, digits and hyphens")
 	}
 	if _, err := time.Parse(time.DateOnly, d.Source.Date); err != nil {
@@ -87,11 +93,11 @@ func (d *document) check() error {
 }
 
 func (t table) check(field, name string) error {
-	if !identifier.MatchString(name) {
+	if !identifier().MatchString(name) {
 		return at(field, "a name has small letters, digits and underscores, and begins with a letter")
 	}
 	for i, r := range t.Rows {
-		if !rowName.MatchString(r) {
+		if !rowName().MatchString(r) {
 			return at(fmt.Sprintf("%s.rows[%d]", field, i), "a row's name has letters, digits, hyphens and underscores")
 		}
 		if slices.Contains(t.Rows[:i], r) {
@@ -117,7 +123,7 @@ func (t table) check(field, name string) error {
 }
 
 func checkNumber(field, name string, x *float64) error {
-	if !identifier.MatchString(name) {
+	if !identifier().MatchString(name) {
 		return at(field, "a name has small letters, digits and underscores, and begins with a letter")
 	}
 	if x != nil && !usable(*x) {
@@ -160,7 +166,7 @@ func (d *document) audit(c claim) (Result, error) {
 
 func (c claim) check(repetitions int) error {
 	switch {
-	case !claimID.MatchString(c.ID):
+	case !claimID().MatchString(c.ID):
 		return at("id", "it has small letters, digits and hyphens")
 	case strings.TrimSpace(c.Section) == "":
 		return at("section", "it is missing: where the claim stands")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -188,7 +187,7 @@ func wanted(t reflect.Type) string {
 	return "text"
 }
 
-var index = regexp.MustCompile(`^([^\[]*)\[(\d+)\]$`)
+var index = expression(`^([^\[]*)\[(\d+)\]$`)
 
 // lineOf finds the line of a field such as claims[2].check.ratio.to, or of the
 // nearest field above it that is there.
@@ -196,7 +195,7 @@ func lineOf(n ast.Node, field string) int {
 	line := lineOfNode(n)
 	for part := range strings.SplitSeq(field, ".") {
 		name, item := part, -1
-		if m := index.FindStringSubmatch(part); m != nil {
+		if m := index().FindStringSubmatch(part); m != nil {
 			name = m[1]
 			fmt.Sscan(m[2], &item)
 		}

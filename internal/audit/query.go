@@ -3,7 +3,6 @@ package audit
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -77,11 +76,11 @@ func (c *queryColumns) run(*figures) (answer, error) {
 }
 
 var (
-	kqlString  = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'`)
-	kqlComment = regexp.MustCompile(`//[^\n]*`)
+	kqlString  = expression(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'`)
+	kqlComment = expression(`//[^\n]*`)
 	// Numbers and time spans begin with a digit and are matched to be passed
 	// over.
-	kqlWord = regexp.MustCompile(`[0-9][A-Za-z0-9_.]*|[A-Za-z_][A-Za-z0-9_]*`)
+	kqlWord = expression(`[0-9][A-Za-z0-9_.]*|[A-Za-z_][A-Za-z0-9_]*`)
 )
 
 // kqlWords are names in a query that are no columns.
@@ -93,16 +92,16 @@ var kqlWords = strings.Fields(`and or not in has has_any has_all has_cs contains
 // among them. It knows queries of one table and of pipes with where, summarize,
 // project, extend, order and the like: no let, no join.
 func parseKQL(query string) (table string, columns []string) {
-	text := kqlComment.ReplaceAllString(kqlString.ReplaceAllString(query, `0`), "")
+	text := kqlComment().ReplaceAllString(kqlString().ReplaceAllString(query, `0`), "")
 	stages := strings.Split(text, "|")
-	if table = strings.TrimSpace(stages[0]); table != kqlWord.FindString(table) || table == "" || table[0] <= '9' {
+	if table = strings.TrimSpace(stages[0]); table != kqlWord().FindString(table) || table == "" || table[0] <= '9' {
 		return "", nil
 	}
 	named := map[string]bool{}
 	for _, stage := range stages[1:] {
 		_, body, _ := strings.Cut(strings.TrimSpace(stage), " ")
 		var assigned []string
-		for _, place := range kqlWord.FindAllStringIndex(body, -1) {
+		for _, place := range kqlWord().FindAllStringIndex(body, -1) {
 			word, after := body[place[0]:place[1]], strings.TrimSpace(body[place[1]:])
 			switch {
 			case word[0] <= '9' || slices.Contains(kqlWords, word) || strings.HasPrefix(after, "("):

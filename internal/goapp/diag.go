@@ -107,7 +107,7 @@ func pressureNumber(name, value string) (any, error) {
 	if name == "total" {
 		return strconv.ParseUint(value, 10, 64)
 	}
-	if !decimal.MatchString(value) {
+	if !decimal().MatchString(value) {
 		return nil, fmt.Errorf("%s is no number: %q", name, value)
 	}
 	return strconv.ParseFloat(value, 64)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,7 +34,12 @@ func only(query url.Values, allowed ...string) error {
 	return nil
 }
 
-var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+// pattern is compiled when it is first used: only a worker needs it.
+func pattern(source string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })
+}
+
+var decimal = pattern(`^[0-9]+(\.[0-9]+)?$`)
 
 // seconds is a required decimal number from 0 to 3600.
 func seconds(query url.Values, name string) (float64, error) {
@@ -41,7 +47,7 @@ func seconds(query url.Values, name string) (float64, error) {
 		return 0, badf("%s is missing: it must be a number from 0 to %d", name, maxSecs)
 	}
 	secs, err := strconv.ParseFloat(query.Get(name), 64)
-	if err != nil || !decimal.MatchString(query.Get(name)) || secs > maxSecs {
+	if err != nil || !decimal().MatchString(query.Get(name)) || secs > maxSecs {
 		return 0, badf("%s must be a number from 0 to %d", name, maxSecs)
 	}
 	return secs, nil
@@ -49,7 +55,7 @@ func seconds(query url.Values, name string) (float64, error) {
 
 func duration(secs float64) time.Duration { return time.Duration(secs * float64(time.Second)) }
 
-var digits = regexp.MustCompile(`^[0-9]{1,9}$`)
+var digits = pattern(`^[0-9]{1,9}$`)
 
 // whole is a whole number from low to high, low when the parameter is absent.
 func whole(query url.Values, name string, low, high int) (int, error) {
@@ -57,7 +63,7 @@ func whole(query url.Values, name string, low, high int) (int, error) {
 		return low, nil
 	}
 	n, err := strconv.Atoi(query.Get(name))
-	if err != nil || !digits.MatchString(query.Get(name)) || n < low || n > high {
+	if err != nil || !digits().MatchString(query.Get(name)) || n < low || n > high {
 		return 0, badf("%s must be a whole number from %d to %d", name, low, high)
 	}
 	return n, nil

@@ -17,7 +17,7 @@ import (
 )
 
 // Options are what a run needs. Progress may be nil; it is called from several
-// goroutines, one at a time per kind of change, and must not block.
+// goroutines, one call at a time, and must not block.
 type Options struct {
 	Design   *experiment.Design
 	Host     host.Host
@@ -32,7 +32,8 @@ type Options struct {
 type Result struct {
 	// Done, Failed and Invalid count executions.
 	Done, Failed, Invalid int
-	// NeverServed names the steps of which no app ever became healthy.
+	// NeverServed names the steps that were tried and of which no app ever became
+	// healthy.
 	NeverServed []string
 	Interrupted bool
 	// CleanUp lists what could not be taken down; it spoils nothing.
@@ -44,19 +45,33 @@ type lab struct {
 	Options
 	tracker tracker
 	stepIDs map[string]int64
-	served  map[string]bool
-	result  Result
-	index   int
+	// served tells of each step that got so far whether an app ever served.
+	served map[string]bool
+	result Result
+	index  int
 }
 
 // Run executes every step of the design in the order that the seed gives and
 // writes everything to the record, which it finishes. Apps that do not start
 // or die are data. An error means that the run itself broke; what was recorded
 // until then stays.
+//
+// The run stops at once when ctx ends or the record can no longer be written;
+// the error then is the record's.
 func Run(ctx context.Context, o Options) (Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-o.Record.Failed():
+			cancel(o.Record.Err())
+		case <-ctx.Done():
+		}
+	}()
 	l := &lab{Options: o, stepIDs: map[string]int64{}, served: map[string]bool{}}
 	l.tracker.report = o.Progress
 	l.tracker.started = o.Clock.Now()
+	l.tracker.estimate = o.Design.Estimate()
 	units := order(o.Design, o.Seed)
 	for _, u := range units {
 		l.tracker.now.Total += len(u.parts)
@@ -100,12 +115,16 @@ func (l *lab) prepare(ctx context.Context) error {
 // finish closes the record's story: done, interrupted or broken.
 func (l *lab) finish(ctx context.Context, err error) (Result, error) {
 	for _, s := range l.Design.Steps {
-		if !l.served[s.Name] {
+		if served, tried := l.served[s.Name]; tried && !served {
 			l.result.NeverServed = append(l.result.NeverServed, s.Name)
 		}
 	}
 	status, reason := "done", strings.Join(l.result.CleanUp, "; ")
+	failed := l.Record.Err()
 	switch {
+	case failed != nil:
+		err = failed // the record has said so itself, as far as it could
+		status, reason = "broken", err.Error()
 	case err != nil && ctx.Err() == nil:
 		status, reason = "broken", err.Error()
 	case ctx.Err() != nil:

@@ -1,10 +1,13 @@
 package lab
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"brink/internal/clock"
+	"brink/internal/traffic"
 	"brink/internal/wire"
 )
 
@@ -29,12 +32,12 @@ type Progress struct {
 	Twin         bool
 	Stage        Stage
 	Elapsed      time.Duration
-	// Left estimates the remaining time from the executions so far, negative
-	// before there are any.
+	// Left estimates the remaining time, from the executions so far or, before
+	// there are any, from the design.
 	Left time.Duration
-	// Due, Done and Failed count the requests of this execution.
-	Answered, Failed int64
-	InFlight         int64
+	// Answered and Failed count the requests of this execution that have ended,
+	// InFlight those that were sent and have not.
+	Answered, Failed, InFlight int64
 	// Status and Reason are those of the execution when Stage is Done.
 	Status, Reason string
 	// Errors are the last things that went wrong, newest last.
@@ -44,21 +47,31 @@ type Progress struct {
 // maxErrors bounds the errors that a Progress carries.
 const maxErrors = 5
 
+// pulseEvery is how often the counters are reported while traffic runs.
+const pulseEvery = 250 * time.Millisecond
+
 // tracker keeps the progress. Counters are atomic, since every answer moves
 // them.
 type tracker struct {
-	report                     func(Progress)
+	report func(Progress)
+	// reporting is held from a change to the end of its report, so that reports
+	// come one at a time and in order.
+	reporting                  sync.Mutex
 	answered, failed, inFlight atomic.Int64
 
 	mu      sync.Mutex
 	now     Progress
 	started time.Time
+	// estimate is how long the run takes according to its design.
+	estimate time.Duration
 	// spent and done are time and number of the finished executions.
 	spent time.Duration
 	done  int
 }
 
 func (t *tracker) set(change func(*Progress)) {
+	t.reporting.Lock()
+	defer t.reporting.Unlock()
 	t.mu.Lock()
 	change(&t.now)
 	p := t.snapshotLocked()
@@ -82,11 +95,16 @@ func (t *tracker) begin(index int, p part, at time.Time) {
 		x.Index, x.Step, x.Number, x.Twin = index, p.step.Name, p.number, p.twin
 		x.Stage, x.Status, x.Reason = Deploying, "", ""
 		x.Elapsed = at.Sub(t.started)
-		x.Left = -1
-		if t.done > 0 {
-			x.Left = t.spent / time.Duration(t.done) * time.Duration(x.Total-index+1)
-		}
+		x.Left = t.left(x.Total - index + 1)
 	})
+}
+
+// left estimates how long n executions take. The tracker is locked.
+func (t *tracker) left(n int) time.Duration {
+	if t.done == 0 {
+		return t.estimate / time.Duration(t.now.Total) * time.Duration(n)
+	}
+	return t.spent / time.Duration(t.done) * time.Duration(n)
 }
 
 func (t *tracker) end(status, reason string, at time.Time, took time.Duration) {
@@ -97,17 +115,59 @@ func (t *tracker) end(status, reason string, at time.Time, took time.Duration) {
 	t.set(func(x *Progress) {
 		x.Stage, x.Status, x.Reason = Done, status, reason
 		x.Elapsed = at.Sub(t.started)
-		x.Left = t.spent / time.Duration(t.done) * time.Duration(x.Total-x.Index)
+		x.Left = t.left(x.Total - x.Index)
 	})
 }
 
-func (t *tracker) problem(text string) {
-	t.set(func(x *Progress) {
-		x.Errors = append(x.Errors, text)
-		if len(x.Errors) > maxErrors {
-			x.Errors = x.Errors[1:]
+// pulse reports the counters from time to time until stop is called.
+func (t *tracker) pulse(ctx context.Context, c clock.Clock) (stop func()) {
+	if t.report == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for c.Sleep(ctx, pulseEvery) == nil {
+			t.set(func(*Progress) {})
 		}
 	})
+	return func() {
+		cancel()
+		beating.Wait()
+	}
+}
+
+// probe counts a request that has ended. Its error waits for the next report:
+// there may be thousands in a second.
+func (t *tracker) probe(p *traffic.Probe) {
+	if p.Outcome == traffic.OutcomeOK {
+		t.answered.Add(1)
+		return
+	}
+	t.failed.Add(1)
+	if p.Outcome == traffic.OutcomeCanceled {
+		return // the run was stopped, which is no error
+	}
+	text := "request: " + p.Outcome.String()
+	if p.Err != "" {
+		text += ": " + p.Err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now.note(text)
+}
+
+func (t *tracker) problem(text string) { t.set(func(x *Progress) { x.note(text) }) }
+
+// note adds to the last errors what does not only repeat the last one.
+func (p *Progress) note(text string) {
+	if n := len(p.Errors); n > 0 && p.Errors[n-1] == text {
+		return
+	}
+	p.Errors = append(p.Errors, text)
+	if len(p.Errors) > maxErrors {
+		p.Errors = p.Errors[1:]
+	}
 }
 
 func (t *tracker) event(e wire.Event) {

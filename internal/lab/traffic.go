@@ -29,12 +29,14 @@ func (l *lab) traffic(ctx context.Context, d *deployment, step *experiment.Step,
 	if err := l.Record.UpdateRepetition(*rep); err != nil {
 		return err
 	}
+	stop := l.tracker.pulse(ctx, l.Clock)
 	streams := make([]outcome, len(step.Traffic))
 	var wg sync.WaitGroup
 	for i, t := range step.Traffic {
 		wg.Go(func() { streams[i] = l.stream(ctx, d, t, i, rep) })
 	}
 	wg.Wait()
+	stop()
 	rep.TrafficEndNs = l.Clock.Now().UnixNano()
 	rep.Status = "done"
 	var invalid []string
@@ -83,7 +85,8 @@ func (l *lab) stream(ctx context.Context, d *deployment, t experiment.Traffic, o
 		return outcome{}
 	}
 	spec := l.spec(t, ordinal, rep)
-	sum, err := traffic.Run(ctx, l.Clock, spec, target.addr, func(p *traffic.Probe) { l.probe(row.ID, p) })
+	sum, err := traffic.Run(ctx, l.Clock, spec, target.addr, func(p *traffic.Probe) { l.probe(row.ID, p) },
+		traffic.WithInFlight(&l.tracker.inFlight))
 	if err != nil && ctx.Err() == nil {
 		return outcome{err: fmt.Errorf("traffic at %s: %w", target.addr, err)}
 	}
@@ -117,7 +120,7 @@ func (l *lab) spec(t experiment.Traffic, ordinal int, rep *record.Repetition) tr
 		Arrivals: t.Arrivals, Duration: time.Duration(t.Duration), Stagger: time.Duration(t.Stagger),
 		Path: t.Path, Timeout: time.Duration(t.Timeout), Reuse: t.Reuse,
 	}
-	if s.Kind == traffic.KindRate {
+	if s.Arrivals == traffic.ArrivalsPoisson {
 		s.Seed = l.Seed + rep.ID*1000 + int64(ordinal)
 	}
 	return s
@@ -126,11 +129,7 @@ func (l *lab) spec(t experiment.Traffic, ordinal int, rep *record.Repetition) tr
 // probe counts an answer for the watcher and hands it to the record, whose
 // first error stops the run elsewhere.
 func (l *lab) probe(stream int64, p *traffic.Probe) {
-	if p.Outcome == traffic.OutcomeOK {
-		l.tracker.answered.Add(1)
-	} else {
-		l.tracker.failed.Add(1)
-	}
+	l.tracker.probe(p)
 	row := record.Probe{
 		Seq: p.Seq, Due: p.Due, Sent: p.Sent, Connected: p.Connected, FirstByte: p.FirstByte, Done: p.Done,
 		Status: p.Status, Outcome: p.Outcome.String(), Err: p.Err, Pid: p.Pid, ServedNs: p.ServedNs, Bytes: p.Bytes,

@@ -29,37 +29,48 @@ type endpoint struct {
 // unit executes one unit on a plan of its own. A plan that cannot be taken
 // down is noted and throws nothing away.
 func (l *lab) unit(ctx context.Context, u unit) (err error) {
-	first := u.parts[0]
 	d := &deployment{observer: newObserver(l.Record, &l.tracker), endpoints: map[string]endpoint{}, failed: map[string]string{}}
+	defer func() {
+		if d.session != nil {
+			err = errors.Join(err, l.close(d))
+		}
+	}()
 	for i, p := range u.parts {
-		begun := l.Clock.Now()
-		l.index++
-		l.tracker.begin(l.index, p, begun)
-		rep, err := l.begin(d, p)
-		if err != nil {
+		if err := l.execute(ctx, d, p, i == len(u.parts)-1); err != nil || ctx.Err() != nil {
 			return err
-		}
-		if i == 0 {
-			if d.session, err = l.Host.Open(ctx, first.step.Plan, l.Sampling, d.observer); err != nil {
-				rep.Status, rep.Reason = "failed", err.Error()
-				return errors.Join(fmt.Errorf("set up the plan: %w", err), l.end(rep, begun))
-			}
-			defer func() { err = errors.Join(err, l.close(d)) }()
-		}
-		if err := l.part(ctx, d, p, rep); err != nil {
-			return err
-		}
-		if i == len(u.parts)-1 {
-			l.tracker.set(func(x *Progress) { x.Stage = Closing })
-		}
-		if err := l.end(rep, begun); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return nil
 		}
 	}
 	return nil
+}
+
+// execute executes one part on the unit's plan, which the first part sets up.
+// However it ends, the record says so.
+func (l *lab) execute(ctx context.Context, d *deployment, p part, last bool) error {
+	begun := l.Clock.Now()
+	l.index++
+	l.tracker.begin(l.index, p, begun)
+	rep, err := l.begin(d, p)
+	if err != nil {
+		return err
+	}
+	if d.session == nil {
+		d.session, err = l.Host.Open(ctx, p.step.Plan, l.Sampling, d.observer)
+	}
+	switch {
+	case err == nil:
+		err = l.part(ctx, d, p, rep)
+	case ctx.Err() != nil:
+		rep.Status, rep.Reason, err = "interrupted", "stopped while the plan was set up", nil
+	default:
+		err = fmt.Errorf("set up the plan: %w", err)
+	}
+	if err != nil {
+		rep.Status, rep.Reason = "interrupted", err.Error()
+	}
+	if last {
+		l.tracker.set(func(x *Progress) { x.Stage = Closing })
+	}
+	return errors.Join(err, l.end(rep, begun))
 }
 
 func (l *lab) close(d *deployment) error {
@@ -116,6 +127,9 @@ func (l *lab) part(ctx context.Context, d *deployment, p part, rep *record.Repet
 		return nil
 	}
 	if len(d.endpoints) == 0 {
+		if !l.served[p.step.Name] {
+			l.served[p.step.Name] = false // it was tried
+		}
 		rep.Status, rep.Reason = "failed", d.reasons(p.step)
 		return nil
 	}

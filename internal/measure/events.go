@@ -14,19 +14,19 @@ const maxEvents = 10_000
 type startStory struct {
 	deployed map[string]int64
 	healthy  map[string]int64
-	booting  map[int]bool
+	// watched is until when each app was followed.
+	watched  map[string]int64
 	exits    int
 	restarts int
 	// bootKills counts workers that were killed before their app ever answered.
 	bootKills int
-	last      int64
 }
 
 func follow(events []wire.Event) *startStory {
-	s := &startStory{deployed: map[string]int64{}, healthy: map[string]int64{}, booting: map[int]bool{}}
+	s := &startStory{deployed: map[string]int64{}, healthy: map[string]int64{}, watched: map[string]int64{}}
 	for _, e := range events {
-		s.last = max(s.last, e.AtNs)
 		_, up := s.healthy[e.App]
+		s.watched[e.App] = max(s.watched[e.App], e.AtNs)
 		switch e.Kind {
 		case wire.Deployed:
 			s.deployed[e.App] = e.AtNs
@@ -38,10 +38,8 @@ func follow(events []wire.Event) *startStory {
 			s.exits++
 		case wire.Restarted:
 			s.restarts++
-		case wire.WorkerBooted:
-			s.booting[e.Pid] = !up
 		case wire.WorkerKilled:
-			if s.booting[e.Pid] {
+			if !up {
 				s.bootKills++
 			}
 		}
@@ -50,7 +48,7 @@ func follow(events []wire.Event) *startStory {
 }
 
 // values computes the metrics that events carry. An app that never became
-// healthy makes the cold start a bound.
+// healthy makes the cold start a bound: as long as it was waited for.
 func (s *startStory) values(n int64) map[string]Value {
 	v := map[string]Value{
 		"exits":      {X: float64(s.exits), N: n},
@@ -64,9 +62,12 @@ func (s *startStory) values(n int64) map[string]Value {
 	for app, at := range s.deployed {
 		up, ok := s.healthy[app]
 		if !ok {
-			up, slowest.Censored = s.last, true
+			up, slowest.Censored = s.watched[app], true
 		}
 		slowest.X = max(slowest.X, float64(up-at)/1e9)
+	}
+	if slowest.X == 0 {
+		slowest = Value{Missing: "no app began to start", N: n}
 	}
 	v["cold_start_s"] = slowest
 	return v

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 type Options struct {
 	// NoWarmUp counts requests and samples of the warm-up too.
 	NoWarmUp bool
+	// NoCensoring takes limits for values: "at least 30 s" becomes 30 s.
+	NoCensoring bool
 	// Exclude leaves repetitions out, each with its reason.
 	Exclude []Exclusion
 }
@@ -69,7 +72,7 @@ type RepetitionInfo struct {
 }
 
 // Load measures a whole record. Its memory does not grow with the number of
-// probes.
+// probes. Leaving out a repetition that is not there is an error.
 func Load(ctx context.Context, r *record.Reader, o Options) (*Table, error) {
 	steps, err := r.Steps(ctx)
 	if err != nil {
@@ -99,6 +102,9 @@ func Load(ctx context.Context, r *record.Reader, o Options) (*Table, error) {
 			if err != nil {
 				return nil, fmt.Errorf("step %s, repetition %d: %w", s.Name, rep.Number, err)
 			}
+			if o.NoCensoring {
+				uncensor(values)
+			}
 			t.put(step.Name, ri, values)
 			info.Repetitions = append(info.Repetitions, ri)
 			if !rep.Twin && req != nil {
@@ -111,7 +117,18 @@ func Load(ctx context.Context, r *record.Reader, o Options) (*Table, error) {
 		info.Requests, info.Failed = all.total, all.failed
 		t.Steps = append(t.Steps, info)
 	}
-	return t, nil
+	return t, t.check(o.Exclude)
+}
+
+// check refuses an exclusion that meets no repetition: it would be ignored.
+func (t *Table) check(exclusions []Exclusion) error {
+	for _, x := range exclusions {
+		s, _ := t.Step(x.Step)
+		if !slices.ContainsFunc(s.Repetitions, func(r RepetitionInfo) bool { return r.Excluded != "" && r.Number == x.Number }) {
+			return fmt.Errorf("exclude %s:%d: the record has no such repetition", x.Step, x.Number)
+		}
+	}
+	return nil
 }
 
 // machineCPUs reads how many CPUs the environment names.
@@ -211,9 +228,11 @@ func (t *Table) repetition(ctx context.Context, r *record.Reader, step experimen
 		return info, nil, nil, err
 	}
 	if reason != "" {
-		// What happened to the apps is data even then; what the traffic met is not.
+		// That apps failed to start is data; what the traffic met is not, and of a
+		// repetition that was cut short not even what happened to the apps.
+		kept := rep.Status == record.Failed && !excluded
 		for _, m := range metric.All() {
-			if _, ok := values[m.Name]; !ok || excluded {
+			if _, ok := values[m.Name]; !ok || !kept {
 				values[m.Name] = Value{Missing: reason}
 			}
 		}
@@ -254,6 +273,13 @@ func (t *Table) repetition(ctx context.Context, r *record.Reader, step experimen
 	}
 	merge(values, sig.values())
 	return info, values, req, nil
+}
+
+func uncensor(values map[string]Value) {
+	for name, v := range values {
+		v.Censored = false
+		values[name] = v
+	}
 }
 
 func merge(into, from map[string]Value) {

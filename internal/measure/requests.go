@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"brink/internal/metric"
 	"brink/internal/record"
 )
 
@@ -28,7 +30,6 @@ type requests struct {
 	total, answers, failed  int64
 	http5xx, timeouts       int64
 	refused, resets, aborts int64
-	canceled                int64
 	skipped                 int64
 
 	firstDue, firstDone, lastDone int64
@@ -82,12 +83,8 @@ func (r *requests) add(p *record.Probe, from int64) {
 		r.refused++
 	case "reset":
 		r.resets++
-	case "canceled":
-		r.canceled++
-	default:
-		if p.Status == 0 {
-			r.aborts++
-		}
+	case "aborted":
+		r.aborts++
 	}
 	if p.Status == 0 {
 		r.failed++
@@ -156,8 +153,8 @@ func (r *requests) pool(o *requests) {
 }
 
 // peak is the highest number of overlapping service intervals. Intervals are
-// shortened by 2 % at both ends: a worker's answer reaches the client a little
-// after the worker took its next request.
+// shortened by a tenth at both ends: an answer reaches the client after its
+// worker has taken the next request, on a busy machine by tens of milliseconds.
 func (r *requests) peak() int {
 	type edge struct {
 		at    int64
@@ -165,7 +162,7 @@ func (r *requests) peak() int {
 	}
 	edges := make([]edge, 0, 2*len(r.intervals))
 	for _, iv := range r.intervals {
-		trim := (iv[1] - iv[0]) / 50
+		trim := (iv[1] - iv[0]) / 10
 		edges = append(edges, edge{iv[0] + trim, 1}, edge{iv[1] - trim, -1})
 	}
 	slices.SortFunc(edges, func(a, b edge) int {
@@ -191,6 +188,7 @@ func (r *requests) values() map[string]Value {
 	set := func(name string, x float64) { v[name] = Value{X: x, N: r.total} }
 	set("requests", float64(r.total))
 	if r.total == 0 {
+		r.nothing(v)
 		return v
 	}
 	set("answers", float64(r.answers))
@@ -201,11 +199,27 @@ func (r *requests) values() map[string]Value {
 	set("resets", float64(r.resets))
 	set("aborted", float64(r.aborts))
 	set("workers_seen", float64(len(r.pids)))
-	v["send_lag_p99_ms"] = Value{X: float64(r.lag.ValueAtQuantile(99)) / 1e3, N: r.lag.TotalCount()}
+	v["send_lag_p99_ms"] = Value{Missing: "no request was sent"}
+	if n := r.lag.TotalCount(); n > 0 {
+		v["send_lag_p99_ms"] = Value{X: float64(r.lag.ValueAtQuantile(99)) / 1e3, N: n}
+	}
 	r.latencies(v)
 	r.answered(v)
 	r.service(v)
 	return v
+}
+
+// nothing says of every metric of requests that there were none.
+func (r *requests) nothing(v map[string]Value) {
+	reason := "no request was due"
+	if r.skipped > 0 {
+		reason = fmt.Sprintf("all %d requests were due in the warm-up", r.skipped)
+	}
+	for _, m := range metric.All() {
+		if _, ok := v[m.Name]; !ok && strings.HasPrefix(m.Source, "probes") {
+			v[m.Name] = Value{Missing: reason}
+		}
+	}
 }
 
 func (r *requests) latencies(v map[string]Value) {
@@ -233,14 +247,19 @@ func (r *requests) latencies(v map[string]Value) {
 }
 
 // answered computes what is counted from the first due request. Requests that
-// never got an answer make the last answer a bound.
+// never got an answer make the last answer a bound, and the first one too when
+// all of them timed out.
 func (r *requests) answered(v map[string]Value) {
+	s := func(ns int64) float64 { return float64(ns-r.firstDue) / 1e9 }
 	if r.answers == 0 {
 		missing := Value{Missing: "no request was answered"}
 		v["first_answer_s"], v["last_answer_s"], v["answers_per_s"] = missing, missing, missing
+		if r.timeouts > 0 {
+			never := Value{X: s(r.lastEnd), N: r.timeouts, Censored: true}
+			v["first_answer_s"], v["last_answer_s"] = never, never
+		}
 		return
 	}
-	s := func(ns int64) float64 { return float64(ns-r.firstDue) / 1e9 }
 	v["first_answer_s"] = Value{X: s(r.firstDone), N: r.answers}
 	last := Value{X: s(r.lastDone), N: r.answers}
 	if r.answers < r.total {

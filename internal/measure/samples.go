@@ -14,11 +14,12 @@ type signals struct {
 	cpus     int
 	counters map[string]*counter
 	memory   mean
-	rss      int64
-	queue    int64
-	gone     int64
-	seen     bool
-	apps     appMemory
+	rss      gauge
+	queue    gauge
+	gone     gauge
+	// seen tells that there were samples, whatever they could read.
+	seen bool
+	apps appMemory
 }
 
 // counter interpolates a rising number at the edges of the traffic.
@@ -29,8 +30,18 @@ type mean struct {
 	n   int64
 }
 
+// gauge keeps the highest of the readings that were possible.
+type gauge struct{ most, n int64 }
+
+func (g *gauge) add(x int64) {
+	if x >= 0 {
+		g.most = max(g.most, x)
+		g.n++
+	}
+}
+
 func newSignals(from, to int64, cpus int) *signals {
-	return &signals{from: from, to: to, cpus: cpus, counters: map[string]*counter{}, apps: appMemory{}, rss: -1, queue: -1, gone: -1}
+	return &signals{from: from, to: to, cpus: cpus, counters: map[string]*counter{}, apps: appMemory{}}
 }
 
 func (s *signals) add(x *record.Sample) {
@@ -58,9 +69,9 @@ func (s *signals) addApp(x *record.Sample) {
 		return
 	}
 	s.seen = true
-	s.queue = max(s.queue, x.QueueDepth)
-	s.gone = max(s.gone, x.Abandoned)
-	s.rss = max(s.rss, s.apps.sum(x))
+	s.queue.add(x.QueueDepth)
+	s.gone.add(x.Abandoned)
+	s.rss.add(s.apps.sum(x))
 }
 
 func (s *signals) inside(at int64) bool { return at >= s.from && at <= s.to }
@@ -107,66 +118,78 @@ func (c *counter) delta(from, to int64) (dx, dt float64, ok bool) {
 	return b - a, float64(to - from), true
 }
 
-const noSamples = "no samples while traffic ran"
+// Why a signal has no value.
+const (
+	noSamples   = "no samples while traffic ran"
+	unreadable  = "the signal could not be read while traffic ran"
+	unknownCPUs = "neither the plan nor the record says how many CPUs there are"
+)
 
 func (s *signals) values() map[string]Value {
 	v := map[string]Value{}
-	missing := func(names ...string) {
-		for _, n := range names {
-			v[n] = Value{Missing: noSamples}
+	none := Value{Missing: noSamples}
+	if s.seen {
+		none.Missing = unreadable
+	}
+	growth := func(name string) (dx, dt float64, n int64, ok bool) {
+		c := s.counters[name]
+		if dx, dt, ok = c.delta(s.from, s.to); ok {
+			n = int64(len(c.at))
 		}
+		return dx, dt, n, ok
 	}
-	n := int64(0)
-	if c := s.counters["cpu"]; c != nil {
-		n = int64(len(c.at))
-	}
-	if dx, dt, ok := s.counters["cpu"].delta(s.from, s.to); ok && s.cpus > 0 {
+	v["cpu_pct"], v["cpu_peak_pct"] = none, none
+	if dx, dt, n, ok := growth("cpu"); ok && s.cpus > 0 {
 		v["cpu_pct"] = Value{X: 100 * dx / dt / float64(s.cpus), N: n}
-		v["cpu_peak_pct"] = Value{X: s.peakCPU(), N: n}
-	} else {
-		missing("cpu_pct", "cpu_peak_pct")
+		if peak, ok := s.peakCPU(); ok {
+			v["cpu_peak_pct"] = Value{X: peak, N: n}
+		}
+	} else if ok {
+		v["cpu_pct"], v["cpu_peak_pct"] = Value{Missing: unknownCPUs}, Value{Missing: unknownCPUs}
 	}
 	for _, name := range []string{"psi_cpu_some_pct", "psi_memory_some_pct", "psi_memory_full_pct"} {
-		if dx, dt, ok := s.counters[name].delta(s.from, s.to); ok {
+		v[name] = none
+		if dx, dt, n, ok := growth(name); ok {
 			v[name] = Value{X: 100 * dx * 1000 / dt, N: n} // µs of stall per ns
-		} else {
-			missing(name)
 		}
 	}
-	if dx, _, ok := s.counters["overflows"].delta(s.from, s.to); ok {
+	v["overflows"] = none
+	if dx, _, n, ok := growth("overflows"); ok {
 		v["overflows"] = Value{X: math.Round(dx), N: n}
-	} else {
-		missing("overflows")
 	}
+	v["memory_pct"] = none
 	if s.memory.n > 0 {
 		v["memory_pct"] = Value{X: s.memory.sum / float64(s.memory.n), N: s.memory.n}
-	} else {
-		missing("memory_pct")
 	}
-	gauge := func(name string, x int64, scale float64) {
-		if x >= 0 {
-			v[name] = Value{X: float64(x) / scale, N: n}
-		} else {
-			missing(name)
+	highest := func(name string, g gauge, scale float64) {
+		v[name] = none
+		if g.n > 0 {
+			v[name] = Value{X: float64(g.most) / scale, N: g.n}
 		}
 	}
-	gauge("memory_mb", s.rss, 1<<20)
-	gauge("accept_queue_max", s.queue, 1)
-	gauge("abandoned_max", s.gone, 1)
+	highest("memory_mb", s.rss, 1<<20)
+	highest("accept_queue_max", s.queue, 1)
+	highest("abandoned_max", s.gone, 1)
 	return v
 }
 
 // peakCPU is the highest share over windows of one second, or over the whole
-// traffic when that was shorter.
-func (s *signals) peakCPU() float64 {
-	const window = int64(1e9)
-	c, most := s.counters["cpu"], 0.0
-	for at := s.from; at < s.to; at += window / 4 {
-		end := min(at+window, s.to)
-		dx, dt, ok := c.delta(at, end)
-		if ok && (dt >= float64(window)*0.9 || s.to-s.from < window) {
-			most = max(most, 100*dx/dt/float64(s.cpus))
+// traffic when that was shorter; ok is false when the readings cover no such
+// window.
+func (s *signals) peakCPU() (most float64, ok bool) {
+	window := min(int64(1e9), s.to-s.from)
+	last := s.to - window
+	for at := s.from; at <= last; at += window / 4 {
+		if at+window/4 > last {
+			at = last // so that the end is in a window too
+		}
+		dx, dt, known := s.counters["cpu"].delta(at, at+window)
+		if known && dt >= 0.9*float64(window) {
+			most, ok = max(most, 100*dx/dt/float64(s.cpus)), true
+		}
+		if at == last {
+			break
 		}
 	}
-	return most
+	return most, ok
 }

@@ -119,13 +119,15 @@ func below(iv stats.Interval, size stats.Margin, direction string) bool {
 }
 
 // compareOutcome is the word for a comparison. With enough repetitions the 95 %
-// interval decides; with three, complete separation by the effect does (one
-// chance in twenty without an effect); fewer decide nothing.
+// interval decides; with three, complete separation by the effect does, in the
+// claimed direction (one chance in twenty when the effect is just missed, and one
+// in ten for "differ", which claims no direction and stays open); fewer decide
+// nothing.
 func compareOutcome(p pair, size stats.Margin, direction string, agreeing int) Outcome {
 	if !p.shift.Interval.Known() {
 		n := min(len(p.a), len(p.b))
 		switch {
-		case n >= inferredN && agreeing == n && clearIn(p.wide.Interval, stats.Margin{Scale: size.Scale, Size: 0}, direction):
+		case n >= inferredN && direction != "differ" && agreeing == n && clearIn(p.wide.Interval, size, direction):
 			return Supported
 		case n >= inferredN && below(p.wide.Interval, size, direction):
 			return NotSupported

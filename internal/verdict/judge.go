@@ -171,6 +171,9 @@ func (p *Part) fill(sh stats.Shift) {
 	p.Relative = sh.Scale == stats.Ratio
 	if sh.Estimate.Known() {
 		p.Effect = number(shown(sh.Estimate.X, sh.Scale))
+		if sh.Estimate.Bound != stats.Exact {
+			p.note("the effect is only a bound: " + sh.Estimate.Reason)
+		}
 	}
 	if !sh.Interval.LoOpen {
 		p.Lo = number(shown(sh.Interval.Lo, sh.Scale))

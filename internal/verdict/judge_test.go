@@ -97,6 +97,33 @@ func TestLevelsGrowWithRepetitions(t *testing.T) {
 	}
 }
 
+// Without an effect one order in twenty of three and three separates completely
+// in a given direction, and two do in any.
+func TestThreeRepetitionsNeedADirectionAndTheWholeEffect(t *testing.T) {
+	for _, c := range []struct {
+		direction string
+		lift      float64
+		outcome   Outcome
+	}{
+		{"rise", 1.5, Supported},
+		{"differ", 1.5, Inconclusive},
+		// Every round rises by a tenth, but the lowest after is not a tenth above the
+		// highest before.
+		{"rise", 1.1, Inconclusive},
+	} {
+		var x bench
+		x.step("a", nil)
+		x.step("b", nil)
+		x.values("a", "latency_p50_ms", 100, 101, 102)
+		x.values("b", "latency_p50_ms", 100*c.lift, 101*c.lift, 102*c.lift)
+		h := rise
+		h.Direction = c.direction
+		if v := x.judge(t, h)[0]; v.Outcome != c.outcome {
+			t.Errorf("%s by %v: %s, want %s (%s)", c.direction, c.lift, v.Outcome, c.outcome, v.Sentence)
+		}
+	}
+}
+
 // Holm with n = 5 carries six hypotheses and no seventh (6 × 0.0079 < 0.05).
 func TestHolmCarriesSixHypothesesAtFive(t *testing.T) {
 	for _, c := range []struct {
@@ -221,6 +248,29 @@ func TestLawThatHoldsForOneStepOfTwoIsPartlySupported(t *testing.T) {
 }
 
 func proven(l Level) bool { return l == Measured || l == Observed || l == StronglySuggested }
+
+// Were the truth at the edge of the tolerance, three repetitions would all fall
+// inside once in eight times. So they must leave room: half their range. Five do
+// so once in 32 times.
+func TestLawInFewRepetitionsNeedsRoom(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		values  []float64
+		outcome Outcome
+	}{
+		{"room", []float64{1.02, 1.03, 1.04}, Supported},
+		{"at the edge", []float64{1.06, 1.08, 1.099}, Inconclusive},
+		{"at the lower edge", []float64{0.901, 0.92, 0.94}, Inconclusive},
+		{"five", []float64{1.06, 1.07, 1.08, 1.09, 1.099}, Supported},
+	} {
+		var x bench
+		x.step("s3", map[string]float64{"requests": 4, "workers": 4, "hold": 1})
+		x.values("s3", "last_answer_s", c.values...)
+		if v := x.judge(t, law(10, "s3"))[0]; v.Outcome != c.outcome {
+			t.Errorf("%s: %s, want %s (%s)", c.name, v.Outcome, c.outcome, v.Sentence)
+		}
+	}
+}
 
 func TestLawInOneRepetitionIsObserved(t *testing.T) {
 	var x bench

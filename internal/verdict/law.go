@@ -13,7 +13,7 @@ import (
 // error of each repetition against the value that the formula gives for its
 // step. A step agrees when the interval of its median error lies within the
 // tolerance, or, where there are too few repetitions for an interval, when all
-// of them do. The test is the sign test of "a repetition lies within the
+// of them do, and below five with room to spare. The test is the sign test of "a repetition lies within the
 // tolerance no more often than not", over all repetitions of all steps, which
 // are independent.
 func judgeLaw(j *judge, h experiment.Hypothesis) finding {
@@ -86,12 +86,30 @@ func (j *judge) lawPart(h experiment.Hypothesis, name string) (p Part, agree int
 	if fit.Median.Known() {
 		p.Effect = number(fit.Median.X)
 	}
-	p.Holds = agree == len(s)
+	p.Holds = agree == len(s) && (h.Config || roomy(fit.Errors, h.Tolerance.Value))
 	if iv := fit.MedianInterval; iv.Bounded() {
 		p.Lo, p.Hi, p.Confidence = number(iv.Lo), number(iv.Hi), iv.Level
 		p.Holds = iv.Inside(-h.Tolerance.Value, h.Tolerance.Value)
 	}
 	return p, agree, fit.Errors
+}
+
+// roomy tells whether the range of the errors, made twice as long around its
+// middle, lies inside the tolerance. That is asked of less than five repetitions:
+// were the truth at the edge, three would all fall inside with a chance of one in
+// eight and four of one in sixteen, and so with one in twenty at most. The range
+// stands in for the standard deviation, as in Lord's test (1947, Biometrika 34).
+func roomy(errs stats.Sample, tolerance float64) bool {
+	if len(errs) >= measuredN {
+		return true
+	}
+	lo, hi := errs[0].X, errs[0].X
+	for _, e := range errs {
+		lo, hi = math.Min(lo, e.X), math.Max(hi, e.X)
+	}
+	const rounding = 1e-9
+	room := math.Min(tolerance-hi, tolerance+lo)
+	return (hi-lo)/2 <= room+rounding*tolerance
 }
 
 // parts combines the parts of a claim: all must hold.

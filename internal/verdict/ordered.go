@@ -135,7 +135,7 @@ func judgeCliff(j *judge, h experiment.Hypothesis) finding {
 	e.clear = clearIn(p.shift.Interval, size, "differ")
 	f.parts[change.Boundary].Holds, f.parts[change.Boundary+1].Holds = true, true
 	switch {
-	case change.Found(alpha) && (e.clear || !p.shift.Interval.Bounded() && e.agreeing == e.n):
+	case change.Found(alpha) && (e.clear || clearIn(p.wide.Interval, size, "differ") && e.agreeing == e.n):
 		e.outcome = Supported
 	case e.n >= suggestedN && !change.Found(alpha):
 		e.outcome = NotSupported
