@@ -16,7 +16,7 @@ need-test:
 
 .PHONY: bin/brink
 bin/brink: $(VENDOR)
-	@go build -trimpath -ldflags '-s -w -X brink/internal/cli.Version=$(VERSION)' -o bin/brink ./cmd/brink
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X brink/internal/cli.Version=$(VERSION)' -o bin/brink ./cmd/brink
 
 $(VENDOR): internal/report/web/package.json internal/report/web/package-lock.json
 	@cd internal/report/web && npm ci --no-audit --no-fund --silent && npm run --silent build

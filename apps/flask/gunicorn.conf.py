@@ -13,6 +13,11 @@ except ValueError as err:
     sys.exit(2)
 
 
+def post_worker_init(worker):
+    """Say when a worker can serve: gunicorn itself logs only that it boots."""
+    worker.log.info("Worker ready with pid: %s", worker.pid)
+
+
 def post_fork(server, worker):
     """Tell the app how many workers there are: it has no other way to know."""
     os.environ["BRINK_WORKERS"] = str(server.cfg.workers)

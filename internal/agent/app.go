@@ -123,8 +123,30 @@ func (a *app) deploy(dir string) (*process, error) {
 	if reason := a.awaitHealthy(p); reason != "" {
 		return nil, &wire.Fault{Kind: wire.StartFailed, Text: reason}
 	}
+	a.awaitWorkers(p)
 	a.endpoint = wire.Endpoint{Addr: addr.String(), Pid: p.pid}
 	return p, nil
+}
+
+// awaitWorkers waits until every worker can serve. An app is healthy as soon as
+// one of them answers, but traffic that meets half of the workers tests another
+// configuration. Workers that never get ready are data: the wait is as long as
+// the start limit and then over.
+func (a *app) awaitWorkers(p *process) {
+	if a.spec.Runtime != "flask" && a.spec.Runtime != "go" {
+		return // these say when a worker is ready; others have one process or do not tell
+	}
+	const pause = 5 * time.Millisecond
+	deadline := a.agent.clock.Now().Add(a.startLimit())
+	for a.workers.ready() < a.spec.Workers && a.agent.clock.Now().Before(deadline) {
+		select {
+		case <-p.exited:
+			return
+		case <-a.ctx.Done():
+			return
+		case <-a.agent.clock.After(pause):
+		}
+	}
 }
 
 func (a *app) start(kind wire.EventKind, detail string) (*process, error) {

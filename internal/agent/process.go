@@ -73,6 +73,17 @@ func (p *process) read(a *app, from *os.File, stream string) {
 	p.logs.Go(func() { l.run(from) })
 }
 
+// terminate asks the process to end, unless it has.
+func (p *process) terminate() {
+	select {
+	case <-p.exited:
+	default:
+		// A process that ends right now stays a zombie until it is waited for, so
+		// the pid cannot be somebody else's; there is nobody to tell of an error.
+		_ = syscall.Kill(p.pid, syscall.SIGTERM)
+	}
+}
+
 // drain waits until the log is read to its end. Whatever could still write to
 // it must be gone; a process that left the tree and lives on must not hold
 // up the app, so drain gives up after limit.

@@ -7,12 +7,20 @@ import (
 	"time"
 )
 
-// takeDown stops a process and everything that belongs to the app: it asks,
-// and after gracefulLimit insists. It returns when no process is left.
+// takeDown stops a process and everything that belongs to the app. It asks the
+// first process, whose business its workers are (asked together with them, a
+// master may replace them first), then what that one leaves behind, and after
+// gracefulLimit it insists. It returns when no process is left.
 func (a *app) takeDown(p *process) {
 	a.scan()
+	p.terminate()
+	select {
+	case <-p.exited:
+	case <-a.agent.clock.After(gracefulLimit):
+	}
+	a.scan()
 	a.tree.terminate()
-	if !a.awaitEmpty(gracefulLimit) {
+	if !a.awaitEmpty(gracefulLimit / 3) {
 		a.killAll()
 	}
 	a.finish(p)

@@ -29,6 +29,7 @@ type workers struct {
 type worker struct {
 	scans    int
 	booted   bool
+	ready    bool
 	timedOut bool
 	goneNs   int64 // when a scan first missed it, 0 while it lives
 	marked   bool  // by the present scan
@@ -81,6 +82,19 @@ func (w *workers) boot(nowNs int64, pid int, s *worker) {
 	}
 }
 
+// ready counts the workers that have said that they can serve.
+func (w *workers) ready() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, s := range w.seen {
+		if s.ready && s.goneNs == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // end emits the end of a worker, at the time when it was found gone.
 func (w *workers) end(pid int, s *worker, e wire.Event) {
 	delete(w.seen, pid)
@@ -109,6 +123,7 @@ func (w *workers) flush(nowNs int64) {
 // What gunicorn (20 to 23) and brink's own master say about workers.
 var (
 	bootLine    = pattern(`Booting worker with pid: (\d+)`)
+	readyLine   = pattern(`Worker ready with pid: (\d+)`) // said by brink's apps
 	timeoutLine = pattern(`WORKER TIMEOUT \(pid:(\d+)\)`)
 	signalLine  = pattern(`Worker with pid (\d+) was terminated due to signal (\d+)`)
 	sentLine    = pattern(`Worker \(pid:(\d+)\) was sent (SIG[A-Z0-9]+)!`)
@@ -130,6 +145,11 @@ func (w *workers) line(nowNs int64, text string) {
 	defer w.mu.Unlock()
 	if pid, _, ok := match(bootLine, text); ok {
 		w.boot(nowNs, pid, w.get(pid))
+	} else if pid, _, ok := match(readyLine, text); ok {
+		s := w.get(pid)
+		w.boot(nowNs, pid, s)
+		s.ready = true
+		w.emit(wire.Event{AtNs: nowNs, Kind: wire.WorkerReady, Pid: pid})
 	} else if pid, _, ok := match(timeoutLine, text); ok {
 		w.get(pid).timedOut = true
 	} else if pid, number, ok := match(signalLine, text); ok {

@@ -31,6 +31,8 @@ func TestWorkersFromScansAndLog(t *testing.T) {
 			[]wire.Event{event(1, wire.WorkerBooted, 7)}},
 		{"the scans are first", []step{scan(100, 7), scan(200, 7), line(201, boot)},
 			[]wire.Event{event(200, wire.WorkerBooted, 7)}},
+		{"ready, which implies booted", []step{line(1, "[2026-01-01 00:00:00 +0000] [7] [INFO] Worker ready with pid: 7"), scan(100, 7), scan(200, 7)},
+			[]wire.Event{event(1, wire.WorkerBooted, 7), event(1, wire.WorkerReady, 7)}},
 		{"a helper of the master's", []step{scan(100, 9), scan(200), scan(2000)}, nil},
 		{"gone without a word", []step{line(1, boot), scan(100, 7), scan(200), scan(300), scan(1800)},
 			[]wire.Event{event(1, wire.WorkerBooted, 7), event(200, wire.WorkerExited, 7)}},

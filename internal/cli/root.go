@@ -75,6 +75,13 @@ type app struct {
 // Main runs the command line and returns the exit code.
 func Main(args []string) int {
 	goapp.RunIfWorker() // never returns in a worker of the built-in workload
+	if len(args) == 1 && args[0] == "version" {
+		// Asked for in loops and prompts, so it does not wait for the rest.
+		if err := (&app{stdout: os.Stdout}).printVersion(); err != nil {
+			return exitBroken
+		}
+		return exitDone
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The first signal stops cleanly; a second one no longer waits for that.

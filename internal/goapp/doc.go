@@ -15,6 +15,7 @@
 //
 //	INFO      Listening at: http://ADDRESS (PID)
 //	INFO      Booting worker with pid: PID
+//	INFO      Worker ready with pid: PID
 //	CRITICAL  WORKER TIMEOUT (pid:PID)
 //	WARNING   Worker with pid PID was terminated due to signal N
 //	WARNING   Worker with pid PID exited with code N

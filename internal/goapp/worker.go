@@ -36,6 +36,7 @@ func workerMain(config string) int {
 		log.printf(levelError, "Worker (pid:%d) cannot boot: %v", os.Getpid(), err)
 		return exitBoot
 	}
+	log.printf(levelInfo, "Worker ready with pid: %d", os.Getpid())
 	if err := w.serve(); err != nil {
 		log.printf(levelError, "Worker (pid:%d) cannot go on: %v", os.Getpid(), err)
 		return exitServing

@@ -36,7 +36,7 @@ func judgeEquivalent(j *judge, h experiment.Hypothesis) finding {
 		}
 	}
 	switch {
-	case e.clear, within && e.n >= inferredN && e.agreeing == e.n:
+	case e.clear && e.agreeing >= inferredN, within && e.n >= inferredN && e.agreeing == e.n:
 		e.outcome = Supported
 	case beyond && e.n >= inferredN:
 		e.outcome = NotSupported

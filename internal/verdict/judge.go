@@ -53,6 +53,9 @@ func Judge(d *experiment.Design, t *measure.Table) ([]Verdict, error) {
 		f := decide(j, h)
 		f.evidence.config = h.Config
 		f.evidence.because = h.Because != "" && h.Form != experiment.CausedBy
+		if e := &f.evidence; e.config && e.n >= configN && e.agreeing == e.n {
+			e.outcome = Supported // the same outcome every time is what it claims
+		}
 		if h.Threshold && gate != "" {
 			f.evidence.missing, f.evidence.outcome = gate, Inconclusive
 		}

@@ -40,6 +40,7 @@ const (
 	Started      EventKind = "started"
 	Healthy      EventKind = "healthy"
 	WorkerBooted EventKind = "worker_booted"
+	WorkerReady  EventKind = "worker_ready"
 	WorkerExited EventKind = "worker_exited"
 	WorkerKilled EventKind = "worker_killed"
 	Exited       EventKind = "exited"
