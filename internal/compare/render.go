@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
+
+	"brink/internal/phrase"
 )
 
 // width is that of the terminal for which text is laid out.
@@ -108,7 +110,7 @@ func renderTable(b *strings.Builder, rows []Row) {
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%d/%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Metric.Name, r.A.N, r.B.N,
 			atLeast(medianText(r.A, r.Metric)), atLeast(medianText(r.B, r.Metric)),
-			atLeast(r.changeText()), r.Word, orDash(r.U, digits), orDash(r.PHolm, formatP))
+			atLeast(r.changeText()), r.Word, orDash(r.U, digits), orDash(r.PHolm, phrase.P))
 		fmt.Fprintf(w, "\t\t%s\t%s\t%s\t\t\t\n", bracket(r.A.intervalText()), bracket(r.B.intervalText()), bracket(r.intervalText()))
 	}
 	_ = w.Flush() // a strings.Builder cannot fail
@@ -173,7 +175,7 @@ func (c *Comparison) Table() (columns []string, rows [][]string) {
 				p.Name(), r.Metric.Name, fmt.Sprintf("%d/%d", r.A.N, r.B.N),
 				medianText(r.A, r.Metric) + " " + bracket(r.A.intervalText()), medianText(r.B, r.Metric) + " " + bracket(r.B.intervalText()),
 				r.changeText() + " " + bracket(r.intervalText()), r.Word, orDash(r.U, digits), orDash(r.Delta, digits),
-				orDash(r.P, formatP), orDash(r.PHolm, formatP), string(r.Level),
+				orDash(r.P, phrase.P), orDash(r.PHolm, phrase.P), string(r.Level),
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brink/internal/metric"
+	"brink/internal/phrase"
 	"brink/internal/verdict"
 )
 
@@ -27,7 +28,7 @@ func sentence(c *Comparison, p Pair, r Row) string {
 	if r.P == nil {
 		return b.String() + ". One repetition on a side allows description and no test."
 	}
-	fmt.Fprintf(&b, " (U = %s, %s; %s after Holm's correction for %s). ", digits(*r.U), equation("p", *r.P), formatP(*r.PHolm), plural(c.Tests, "test"))
+	fmt.Fprintf(&b, " (U = %s, %s; %s after Holm's correction for %s). ", digits(*r.U), phrase.Equation("p", *r.P), phrase.P(*r.PHolm), phrase.Plural(c.Tests, "test"))
 	return b.String() + r.conclusion(c)
 }
 
@@ -55,7 +56,7 @@ func spreadSentence(m metric.Metric, s Spread) string {
 	if s.Effect != nil {
 		text += ": " + signed(100**s.Effect) + " %"
 	}
-	return text + fmt.Sprintf(" (U = %s, %s, outside the correction).", digits(s.U), equation("p", s.P))
+	return text + fmt.Sprintf(" (U = %s, %s, outside the correction).", digits(s.U), phrase.Equation("p", s.P))
 }
 
 func medianText(s Summary, m metric.Metric) string {
@@ -149,26 +150,4 @@ func signed(x float64) string {
 		return "+" + text
 	}
 	return text
-}
-
-// formatP prints a p value with two significant digits, and never as zero.
-func formatP(p float64) string {
-	if p < 0.0001 {
-		return "< 0.0001"
-	}
-	return strconv.FormatFloat(p, 'g', 2, 64)
-}
-
-func equation(name string, p float64) string {
-	if text := formatP(p); strings.HasPrefix(text, "<") {
-		return name + " " + text
-	}
-	return name + " = " + formatP(p)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

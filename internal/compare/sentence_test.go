@@ -1,6 +1,10 @@
 package compare
 
-import "testing"
+import (
+	"testing"
+
+	"brink/internal/phrase"
+)
 
 func TestDigits(t *testing.T) {
 	for x, want := range map[float64]string{
@@ -17,7 +21,7 @@ func TestDigits(t *testing.T) {
 		}
 	}
 	for p, want := range map[float64]string{1: "p = 1", 0.00216: "p = 0.0022", 0.00001: "p < 0.0001"} {
-		if got := equation("p", p); got != want {
+		if got := phrase.Equation("p", p); got != want {
 			t.Errorf("%v: %q, want %q", p, got, want)
 		}
 	}

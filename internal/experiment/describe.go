@@ -3,6 +3,8 @@ package experiment
 import (
 	"fmt"
 	"strings"
+
+	"brink/internal/phrase"
 )
 
 // Server names what serves the app: "gunicorn sync", "brink", "node", or the
@@ -35,7 +37,7 @@ func (a *App) SubstituteWith(runtime string) {
 func (s Step) AppsText() string {
 	all := make([]string, len(s.Apps))
 	for i, a := range s.Apps {
-		size := plural(a.Workers, "worker")
+		size := phrase.Plural(a.Workers, "worker")
 		if a.Threads > 1 {
 			size += fmt.Sprintf(" of %d threads", a.Threads)
 		}
@@ -83,11 +85,4 @@ func (t Traffic) shape() string {
 		text += fmt.Sprintf(", at most %d", t.Count)
 	}
 	return text
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

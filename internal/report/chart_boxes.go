@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"brink/internal/metric"
+	"brink/internal/phrase"
 )
 
 // BoxesInput is one metric across steps.
@@ -126,9 +127,9 @@ func describeBoxes(m metric.Metric, groups []BoxGroup) (string, Table) {
 		if len(g.Values) > 12 {
 			values += "; …"
 		}
-		t.Rows = append(t.Rows, []string{g.Step, formatCount(int64(len(g.Values))), formatMetric(g.Q1, m), formatMetric(g.Median, m), formatMetric(g.Q3, m), values})
+		t.Rows = append(t.Rows, []string{g.Step, phrase.Count(int64(len(g.Values))), formatMetric(g.Q1, m), formatMetric(g.Median, m), formatMetric(g.Q3, m), values})
 	}
-	alt := fmt.Sprintf("%s in %s: lowest median %s (%s), highest %s (%s).", m.Title, plural(len(groups), "step"),
+	alt := fmt.Sprintf("%s in %s: lowest median %s (%s), highest %s (%s).", m.Title, phrase.Plural(len(groups), "step"),
 		formatValue(lowest.Median, m.Unit), visible(lowest.Step), formatValue(highest.Median, m.Unit), visible(highest.Step))
 	return alt, t
 }

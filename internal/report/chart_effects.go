@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"brink/internal/phrase"
+)
 
 // EffectsInput is estimated effects with their intervals.
 type EffectsInput struct {
@@ -65,7 +69,7 @@ func Effects(in EffectsInput) (Chart, error) {
 		}
 	}
 	spec := object{"height": 38 * len(rows), "layer": effectLayers("difference, "+visible(unit), order, data, margins)}
-	alt := fmt.Sprintf("%s with intervals: %d agree with the claim. %s", plural(len(rows), "effect"), holding, in.widest(rows))
+	alt := fmt.Sprintf("%s with intervals: %d agree with the claim. %s", phrase.Plural(len(rows), "effect"), holding, in.widest(rows))
 	note := "Point: estimate; line: interval, drawn to the estimate on a side where it has no end; brackets: the declared margin; grey: the noise floor of two identical executions."
 	if len(rows) < len(in.Rows) {
 		note += fmt.Sprintf(" Drawn are the first %d of %d.", len(rows), len(in.Rows))

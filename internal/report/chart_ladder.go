@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"brink/internal/metric"
+	"brink/internal/phrase"
 )
 
 // LadderInput is one metric along ordered steps.
@@ -63,7 +64,7 @@ func Ladder(in LadderInput) (Chart, error) {
 	}
 	spec := object{"height": 260, "layer": ladderLayers(in, order, medians, points)}
 	note := "Line: medians in the order of the steps; points: repetitions; triangles are lower bounds."
-	alt := fmt.Sprintf("%s over %s", in.Metric.Title, plural(len(steps), "step"))
+	alt := fmt.Sprintf("%s over %s", in.Metric.Title, phrase.Plural(len(steps), "step"))
 	if in.changes(len(steps)) {
 		note += " Dashed: where the change point lies."
 		alt += fmt.Sprintf("; it changes between %s and %s", order[in.Change-1], order[in.Change])
@@ -116,7 +117,7 @@ func (in LadderInput) table(steps []LadderStep) Table {
 				median = "≥ " + median
 			}
 		}
-		t.Rows = append(t.Rows, []string{s.Step, formatCount(int64(len(s.Values))), median})
+		t.Rows = append(t.Rows, []string{s.Step, phrase.Count(int64(len(s.Values))), median})
 	}
 	return t
 }

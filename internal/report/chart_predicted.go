@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"brink/internal/phrase"
+)
 
 // PredictedInput is what a law gives against what was measured.
 type PredictedInput struct {
@@ -71,7 +75,7 @@ func Predicted(in PredictedInput) (Chart, error) {
 				"shape": object{"field": "h", "type": "nominal", "title": nil, "legend": outsideLegend(outsideCount),
 					"scale": object{"domain": []string{within, outside}, "range": []string{"circle", "diamond"}}}}},
 	}}
-	alt := fmt.Sprintf("Measured against predicted for %s: %d within the tolerance of %s, %d outside.", plural(len(in.Points), "point"),
+	alt := fmt.Sprintf("Measured against predicted for %s: %d within the tolerance of %s, %d outside.", phrase.Plural(len(in.Points), "point"),
 		len(in.Points)-outsideCount, formatTolerance(in.Tolerance, in.Relative, in.Unit), outsideCount)
 	return newChart(in.ID, in.Title, alt, "Dashed: measured equals predicted. Shaded: the tolerance.", spec, in.table())
 }
@@ -104,7 +108,7 @@ func (in PredictedInput) table() Table {
 		if p.AtLeast {
 			bound = "≥ "
 		}
-		t.Rows = append(t.Rows, []string{p.Step, formatNumber(p.Predicted), bound + formatNumber(p.Measured), yesNo(p.Holds)})
+		t.Rows = append(t.Rows, []string{p.Step, phrase.Number(p.Predicted), bound + phrase.Number(p.Measured), yesNo(p.Holds)})
 	}
 	return t
 }

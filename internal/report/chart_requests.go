@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"brink/internal/phrase"
 )
 
 // maxRequests bounds the bars of one picture, maxRows its rows.
@@ -75,7 +77,7 @@ func RequestBars(in RequestsInput) (Chart, error) {
 	rows := requestRows(requests)
 	var note string
 	if len(requests) < total {
-		note = fmt.Sprintf("Drawn are the %d requests that were due first, of %s.", len(requests), formatCount(int64(total)))
+		note = fmt.Sprintf("Drawn are the %d requests that were due first, of %s.", len(requests), phrase.Count(int64(total)))
 	}
 	if len(rows) > maxRows {
 		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d workers the first %d are drawn.", len(rows), maxRows))
@@ -296,7 +298,7 @@ func describeRequests(requests []Request, rows []requestRow) string {
 			last = max(last, r.End)
 		}
 	}
-	s := fmt.Sprintf("%s at %s: ", plural(len(requests), "request"), plural(workers, "worker"))
+	s := fmt.Sprintf("%s at %s: ", phrase.Plural(len(requests), "request"), phrase.Plural(workers, "worker"))
 	switch waited {
 	case 0:
 		s += "none had to wait for one to become free"
@@ -331,8 +333,8 @@ func requestTable(rows []requestRow) Table {
 		}
 	}
 	for _, r := range sortedBy(all, func(a, b numbered) bool { return a.number < b.number }) {
-		t.Rows = append(t.Rows, []string{strconv.Itoa(r.number), label[r.number], formatNumber(r.Due), formatNumber(r.wait()),
-			formatNumber(r.End - r.Start), formatNumber(r.End), r.Outcome})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(r.number), label[r.number], phrase.Number(r.Due), phrase.Number(r.wait()),
+			phrase.Number(r.End - r.Start), phrase.Number(r.End), r.Outcome})
 	}
 	return t
 }
@@ -344,7 +346,7 @@ func workerTable(rows []requestRow) Table {
 		for _, r := range row.requests {
 			wait, last = max(wait, r.wait()), max(last, r.End)
 		}
-		t.Rows = append(t.Rows, []string{row.label, strconv.Itoa(len(row.requests)), formatNumber(wait), formatNumber(last)})
+		t.Rows = append(t.Rows, []string{row.label, strconv.Itoa(len(row.requests)), phrase.Number(wait), phrase.Number(last)})
 	}
 	return t
 }

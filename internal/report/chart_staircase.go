@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+
+	"brink/internal/phrase"
 )
 
 // StaircaseInput is the last answer against concurrency, for one number of
@@ -145,10 +147,10 @@ func describeStaircase(in StaircaseInput, d float64, unit string) (string, Table
 				bound = "≥ "
 			}
 		}
-		t.Rows = append(t.Rows, []string{formatCount(int64(k)), formatNumber(law), bound + numberRange(lo, hi)})
+		t.Rows = append(t.Rows, []string{phrase.Count(int64(k)), phrase.Number(law), bound + numberRange(lo, hi)})
 	}
 	return fmt.Sprintf("Last answers of %s at %s concurrent requests against the staircase ceil(K / %d) × D; the farthest lies %s %% from it.",
-		plural(len(in.Points), "repetition"), concurrencies(ks), in.Workers, trimmed(in.farthest(d)*100)), t
+		phrase.Plural(len(in.Points), "repetition"), concurrencies(ks), in.Workers, trimmed(in.farthest(d)*100)), t
 }
 
 // farthest is the largest relative distance of a point from the law; bounds
@@ -167,14 +169,14 @@ func (in StaircaseInput) farthest(d float64) float64 {
 func concurrencies(ks []int) string {
 	ks = sortedBy(ks, func(a, b int) bool { return a < b })
 	if len(ks) == 1 {
-		return formatCount(int64(ks[0]))
+		return phrase.Count(int64(ks[0]))
 	}
-	return formatCount(int64(ks[0])) + " to " + formatCount(int64(ks[len(ks)-1]))
+	return phrase.Count(int64(ks[0])) + " to " + phrase.Count(int64(ks[len(ks)-1]))
 }
 
 // numberRange is a range of numbers, or one number where both ends look the same.
 func numberRange(lo, hi float64) string {
-	a, b := formatNumber(lo), formatNumber(hi)
+	a, b := phrase.Number(lo), phrase.Number(hi)
 	if a == b {
 		return a
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"brink/internal/phrase"
 )
 
 // TimeSeriesInput is several signals in one frame over the same time axis.
@@ -68,8 +70,8 @@ func TimeSeries(in TimeSeriesInput) (Chart, error) {
 		views = append(views, in.panel(p, names, end, i == len(panels)-1))
 		for _, s := range p.Series[:min(len(p.Series), maxSeries)] {
 			lo, mid, hi := extent(s.Points)
-			table.Rows = append(table.Rows, []string{p.Title + ", " + unitOr(p.Unit), s.Name, formatNumber(lo), formatNumber(mid), formatNumber(hi)})
-			says = append(says, strings.TrimSpace(fmt.Sprintf("%s %s from %s to %s", p.Title, visible(s.Name), formatNumber(lo), formatValue(hi, p.Unit))))
+			table.Rows = append(table.Rows, []string{p.Title + ", " + unitOr(p.Unit), s.Name, phrase.Number(lo), phrase.Number(mid), phrase.Number(hi)})
+			says = append(says, strings.TrimSpace(fmt.Sprintf("%s %s from %s to %s", p.Title, visible(s.Name), phrase.Number(lo), formatValue(hi, p.Unit))))
 		}
 	}
 	spec := object{"vconcat": views, "spacing": 26, "resolve": object{"scale": object{"color": "shared"}}}

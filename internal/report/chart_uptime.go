@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+
+	"brink/internal/phrase"
 )
 
 // UptimeInput draws the ups and downs of apps over time: a cascade shows as
@@ -61,7 +63,7 @@ func Uptime(in UptimeInput) (Chart, error) {
 		}
 		restarts += a.Restarts
 		most = max(most, a.Restarts)
-		table.Rows = append(table.Rows, []string{a.App, fmt.Sprint(a.Restarts), formatNumber(spent[Serving]), formatNumber(spent[Starting]), formatNumber(spent[Down])})
+		table.Rows = append(table.Rows, []string{a.App, fmt.Sprint(a.Restarts), phrase.Number(spent[Serving]), phrase.Number(spent[Starting]), phrase.Number(spent[Down])})
 	}
 	x := measured("from", "seconds since the first deployment", true)
 	states := []string{string(Serving), string(Starting), string(Down)}
@@ -73,7 +75,7 @@ func Uptime(in UptimeInput) (Chart, error) {
 			"tooltip": []object{{"field": "a", "title": "app"}, {"field": "s", "title": "state"}, {"field": "from", "title": "from"}, {"field": "to", "title": "to"}},
 		},
 	})}
-	alt := fmt.Sprintf("%s: %s in all, %d at most for one app.", plural(len(apps), "app"), plural(restarts, "restart"), most)
+	alt := fmt.Sprintf("%s: %s in all, %d at most for one app.", phrase.Plural(len(apps), "app"), phrase.Plural(restarts, "restart"), most)
 	note := ""
 	if len(apps) < len(in.Apps) {
 		note = fmt.Sprintf("Drawn are the first %d of %d apps.", len(apps), len(in.Apps))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"brink/internal/metric"
+	"brink/internal/phrase"
 	"brink/internal/verdict"
 )
 
@@ -105,10 +106,10 @@ func partColumns(m *Model, v verdict.Verdict, unit string) []partColumn {
 			}
 			return words("± " + strings.TrimPrefix(formatEffect(noise.Difference, noise.Relative, unit), "+"))
 		}},
-		{column{Title: "U", Number: true}, func(p verdict.Part) cell { return optional(p.U, formatWhole) }},
-		{column{Title: "Cliff’s δ", Number: true}, func(p verdict.Part) cell { return optional(p.Delta, formatNumber) }},
-		{column{Title: "p", Number: true}, func(p verdict.Part) cell { return optional(p.P, formatP) }},
-		{column{Title: "p (Holm)", Number: true}, func(p verdict.Part) cell { return optional(p.PHolm, formatP) }},
+		{column{Title: "U", Number: true}, func(p verdict.Part) cell { return optional(p.U, phrase.Whole) }},
+		{column{Title: "Cliff’s δ", Number: true}, func(p verdict.Part) cell { return optional(p.Delta, phrase.Number) }},
+		{column{Title: "p", Number: true}, func(p verdict.Part) cell { return optional(p.P, phrase.P) }},
+		{column{Title: "p (Holm)", Number: true}, func(p verdict.Part) cell { return optional(p.PHolm, phrase.P) }},
 		{column{Title: "Agrees"}, func(p verdict.Part) cell { return words(yesNo(p.Holds)) }},
 		{column{Title: "Note"}, func(p verdict.Part) cell { return prose(p.Note) }},
 	}
@@ -201,7 +202,7 @@ func stepBlocks(r StepResult) []block {
 	if r.Title != "" {
 		caption += ": " + clean(r.Title)
 	}
-	caption += fmt.Sprintf(" (%d of %s usable", r.Valid, plural(r.Planned, "repetition"))
+	caption += fmt.Sprintf(" (%d of %s usable", r.Valid, phrase.Plural(r.Planned, "repetition"))
 	if r.FailurePct != nil {
 		caption += fmt.Sprintf(", %s\u00a0%% of requests failed", trimmed(*r.FailurePct))
 	}
@@ -267,7 +268,7 @@ func failureBlocks(failures []Failure) []block {
 	}
 	g := &grid{Caption: "Failed requests", Columns: columns("Step", "Outcome", "#Count", "One such error")}
 	for _, f := range failures {
-		g.Rows = append(g.Rows, []cell{{code(f.Step)}, words(visible(f.Outcome)), words(formatCount(f.Count)), {code(f.Example)}})
+		g.Rows = append(g.Rows, []cell{{code(f.Step)}, words(visible(f.Outcome)), words(phrase.Count(f.Count)), {code(f.Example)}})
 	}
 	return []block{gridBlock(g)}
 }
@@ -289,7 +290,7 @@ func logBlocks(m *Model) []block {
 	}
 	g := &grid{Caption: "What the apps wrote", Columns: columns("Step", "App", "Stream", "#Times", "Line")}
 	for _, l := range m.Logs {
-		g.Rows = append(g.Rows, []cell{{code(l.Step)}, {code(l.App)}, words(visible(l.Stream)), words(formatCount(l.Count)), {code(l.Line)}})
+		g.Rows = append(g.Rows, []cell{{code(l.Step)}, {code(l.App)}, words(visible(l.Stream)), words(phrase.Count(l.Count)), {code(l.Line)}})
 	}
 	return foldLong("Log lines", g, m.OmittedLogs)
 }
@@ -297,7 +298,7 @@ func logBlocks(m *Model) []block {
 func foldLong(what string, g *grid, omitted int64) []block {
 	blocks := []block{gridBlock(g)}
 	if omitted > 0 {
-		blocks = append(blocks, para(muted(fmt.Sprintf("The record holds %s more.", formatCount(omitted)))))
+		blocks = append(blocks, para(muted(fmt.Sprintf("The record holds %s more.", phrase.Count(omitted)))))
 	}
 	if len(g.Rows) > 8 {
 		return []block{folded(fmt.Sprintf("%s (%d)", what, len(g.Rows)), blocks...)}

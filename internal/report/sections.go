@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"brink/internal/phrase"
 	"brink/internal/verdict"
 )
 
@@ -56,7 +57,7 @@ func environmentBlocks(m *Model) []block {
 		blocks = append(blocks, gridBlock(facts))
 	}
 	if m.Run.SpeedFactor > 0 {
-		blocks = append(blocks, block{Para: prose(fmt.Sprintf("The accelerator was `%s`: the host ran %s times slower than the machine below it.", m.Run.Accelerator, formatNumber(m.Run.SpeedFactor)))})
+		blocks = append(blocks, block{Para: prose(fmt.Sprintf("The accelerator was `%s`: the host ran %s times slower than the machine below it.", m.Run.Accelerator, phrase.Number(m.Run.SpeedFactor)))})
 	}
 	if len(m.Missed) > 0 {
 		g := &grid{Caption: "Requirements missed", Columns: columns("Need", "App", "What followed")}
@@ -157,7 +158,7 @@ func procedureBlocks(m *Model) []block {
 		}
 		g.Rows = append(g.Rows, []cell{words(fmt.Sprint(e.Position)), {code(e.Step)}, words(number), words(formatDuration(e.Start)), words(took), status})
 	}
-	says := fmt.Sprintf("%s ran one after another, in this order (seed %d). ", plural(len(m.Procedure), "repetition"), m.Run.Seed)
+	says := fmt.Sprintf("%s ran one after another, in this order (seed %d). ", phrase.Plural(len(m.Procedure), "repetition"), m.Run.Seed)
 	if unfit == 0 {
 		says += "All of them are fit for use."
 	} else {

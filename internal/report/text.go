@@ -8,9 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
-
 	"brink/internal/metric"
+	"brink/internal/phrase"
 )
 
 // maxText bounds one app-written string in a report; the record keeps it all.
@@ -22,7 +21,7 @@ func visible(s string) string {
 	n := 0
 	for i := range s {
 		if n == maxText {
-			return clean(s[:i]) + "… (" + formatCount(int64(utf8.RuneCountInString(s[i:]))) + " more characters)"
+			return clean(s[:i]) + "… (" + phrase.Count(int64(utf8.RuneCountInString(s[i:]))) + " more characters)"
 		}
 		n++
 	}
@@ -56,57 +55,20 @@ func visibleRune(r rune) rune {
 	return r
 }
 
-// formatNumber gives four significant digits, thousands grouped, with a real
-// minus sign.
-func formatNumber(x float64) string {
-	if x == 0 {
-		return "0"
-	}
-	decimals := 3 - int(math.Floor(math.Log10(math.Abs(x))))
-	decimals = min(max(decimals, 0), 4)
-	s := strconv.FormatFloat(math.Abs(x), 'f', decimals, 64)
-	if whole, frac, ok := strings.Cut(s, "."); ok {
-		if frac = strings.TrimRight(frac, "0"); len(frac) < 2 && whole != "0" && decimals >= 2 {
-			frac = (frac + "00")[:2]
-		}
-		s = strings.TrimSuffix(whole+"."+frac, ".")
-	} else if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		s = formatCount(n)
-	}
-	if s == "0" {
-		return "< 0.0001"
-	}
-	if x < 0 {
-		return "−" + s
-	}
-	return s
-}
-
-// formatCount groups thousands.
-func formatCount(n int64) string { return humanize.Comma(n) }
-
 // formatValue is a number with its unit, joined by a space that does not break.
 func formatValue(x float64, unit string) string {
 	if unit == "" {
-		return formatWhole(x)
+		return phrase.Whole(x)
 	}
-	return formatNumber(x) + "\u00a0" + unit
-}
-
-// formatWhole drops the decimals of numbers that have none.
-func formatWhole(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
-		return strings.Replace(formatCount(int64(x)), "-", "−", 1)
-	}
-	return formatNumber(x)
+	return phrase.Number(x) + "\u00a0" + unit
 }
 
 // formatMetric is a value of a metric without its unit, as tables show it.
 func formatMetric(x float64, m metric.Metric) string {
 	if m.Kind == metric.Count {
-		return formatWhole(x)
+		return phrase.Whole(x)
 	}
-	return formatNumber(x)
+	return phrase.Number(x)
 }
 
 // formatEffect is a difference with its sign: in percent when relative,
@@ -122,7 +84,7 @@ func formatEffect(x float64, relative bool, unit string) string {
 	case unit == "%":
 		return sign + trimmed(x) + "\u00a0points"
 	case unit == "":
-		return sign + formatWhole(x)
+		return sign + phrase.Whole(x)
 	}
 	return sign + formatValue(x, unit)
 }
@@ -135,7 +97,7 @@ func trimmed(x float64) string {
 	}
 	s := strings.TrimSuffix(strconv.FormatFloat(math.Abs(x), 'f', decimals, 64), ".0")
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		s = formatCount(n)
+		s = phrase.Count(n)
 	}
 	if x < 0 && strings.Trim(s, "0.") != "" {
 		return "−" + s
@@ -143,13 +105,8 @@ func trimmed(x float64) string {
 	return s
 }
 
-// formatP is a p value: three decimals, and a bound below.
-func formatP(p float64) string {
-	if p < 0.001 {
-		return "< 0.001"
-	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
-}
+// round keeps three decimals: a specification needs no more.
+func round(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // formatDuration is a span rounded to what a reader needs.
 func formatDuration(d time.Duration) string {
@@ -159,7 +116,7 @@ func formatDuration(d time.Duration) string {
 	case d == 0:
 		return "0 s"
 	case d < time.Second:
-		return formatWhole(float64(d.Round(time.Millisecond)/time.Millisecond)) + "\u00a0ms"
+		return phrase.Whole(float64(d.Round(time.Millisecond)/time.Millisecond)) + "\u00a0ms"
 	case d < time.Minute:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "\u00a0s"
 	case d < time.Hour:
@@ -169,14 +126,3 @@ func formatDuration(d time.Duration) string {
 	d = d.Round(time.Minute)
 	return strconv.Itoa(int(d/time.Hour)) + "\u00a0h " + strconv.Itoa(int(d%time.Hour/time.Minute)) + "\u00a0min"
 }
-
-func plural(n int, word string) string {
-	s := formatCount(int64(n)) + " " + word
-	if n != 1 {
-		s += "s"
-	}
-	return s
-}
-
-// round keeps three decimals: a specification needs no more.
-func round(x float64) float64 { return math.Round(x*1000) / 1000 }

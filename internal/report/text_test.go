@@ -9,20 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestNumbersKeepFourDigits(t *testing.T) {
-	for _, c := range []struct {
-		x    float64
-		want string
-	}{
-		{0, "0"}, {5.004, "5.004"}, {10.012, "10.01"}, {10, "10.00"}, {962.34, "962.3"}, {1234567, "1,234,567"}, {-0.25, "−0.25"},
-		{0.00004, "< 0.0001"}, {0.1234, "0.1234"}, {15.999, "16.00"}, {-1999.6, "−2,000"},
-	} {
-		if got := formatNumber(c.x); got != c.want {
-			t.Errorf("formatNumber(%v) = %q, want %q", c.x, got, c.want)
-		}
-	}
-}
-
 func TestEffectsCarrySignAndUnit(t *testing.T) {
 	for _, c := range []struct {
 		x        float64

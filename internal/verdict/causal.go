@@ -7,6 +7,7 @@ import (
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -51,9 +52,9 @@ func judgeCausedBy(j *judge, h experiment.Hypothesis) finding {
 	part.note(test.Reason)
 	f.parts = []Part{part}
 	f.notes = nonEmpty(test.Note)
-	f.short = fmt.Sprintf("%s over %s", shiftText(test.Effect, cell.Metric), plural(e.n, "contrast"))
+	f.short = fmt.Sprintf("%s over %s", shiftText(test.Effect, cell.Metric), phrase.Plural(e.n, "contrast"))
 	f.sentence = fmt.Sprintf("Switching from %s to %s moved %s by %s over %s; claimed: %s by at least %s",
-		h.Off, h.On, cell.Metric.Title, shiftText(test.Effect, cell.Metric), plural(e.n, "contrast"), h.Direction, marginText(size, cell.Metric))
+		h.Off, h.On, cell.Metric.Title, shiftText(test.Effect, cell.Metric), phrase.Plural(e.n, "contrast"), h.Direction, marginText(size, cell.Metric))
 	return f
 }
 
@@ -127,8 +128,8 @@ func judgeCascade(j *judge, h experiment.Hypothesis) finding {
 	default:
 		e.outcome = Inconclusive
 	}
-	f.short = fmt.Sprintf("seen in %d of %s", e.agreeing, plural(e.n, "repetition"))
+	f.short = fmt.Sprintf("seen in %d of %s", e.agreeing, phrase.Plural(e.n, "repetition"))
 	f.sentence = fmt.Sprintf("At least %s restarted within %s and did not recover for %s in %d of %s",
-		plural(h.Restarts, "app"), h.Within, h.Unrecovered, e.agreeing, plural(e.n, "repetition"))
+		phrase.Plural(h.Restarts, "app"), h.Within, h.Unrecovered, e.agreeing, phrase.Plural(e.n, "repetition"))
 	return f
 }

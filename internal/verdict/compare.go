@@ -6,6 +6,7 @@ import (
 
 	"brink/internal/experiment"
 	"brink/internal/metric"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -211,5 +212,5 @@ func (j *judge) spreadNote(h experiment.Hypothesis) []string {
 		return nil
 	}
 	m, _ := metric.Lookup("latency_iqr_ms")
-	return []string{fmt.Sprintf("the spread within repetitions changed too: latency IQR %s (p = %s)", shiftText(sp.Ratio, m), formatP(sp.Test.P))}
+	return []string{fmt.Sprintf("the spread within repetitions changed too: latency IQR %s (p = %s)", shiftText(sp.Ratio, m), phrase.P(sp.Test.P))}
 }

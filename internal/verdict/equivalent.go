@@ -6,6 +6,7 @@ import (
 
 	"brink/internal/experiment"
 	"brink/internal/metric"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -45,7 +46,7 @@ func judgeEquivalent(j *judge, h experiment.Hypothesis) finding {
 	}
 	f.short = fmt.Sprintf("largest difference %s, margin %s", shiftText(widest, cell.Metric), marginText(size, cell.Metric))
 	f.sentence = fmt.Sprintf("%s of %s differed by %s at most; claimed: by no more than %s",
-		cell.Metric.Title, plural(len(f.parts), "pair"), shiftText(widest, cell.Metric), marginText(size, cell.Metric))
+		cell.Metric.Title, phrase.Plural(len(f.parts), "pair"), shiftText(widest, cell.Metric), marginText(size, cell.Metric))
 	if len(f.parts) == 1 && len(f.parts[0].Median) == 2 {
 		p := f.parts[0]
 		f.sentence = fmt.Sprintf("%s was %s (%s) and %s (%s), a difference of %s; claimed: no more than %s", cell.Metric.Title,

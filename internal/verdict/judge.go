@@ -5,6 +5,7 @@ import (
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -87,8 +88,11 @@ func (f finding) verdict(h experiment.Hypothesis) Verdict {
 	v := Verdict{Hypothesis: h, Outcome: e.outcome, Sentence: f.sentence, Numbers: f.short, Parts: f.parts, Notes: f.notes}
 	v.Level, v.Rule, v.Raise = grade(e)
 	if e.tested && e.n >= correlatedN { // a p value from single repetitions says nothing
-		v.Sentence += fmt.Sprintf(" (%s, after Holm %s)", equation("p", e.p), formatP(e.pHolm))
-		v.Numbers += ", " + equation("p", e.pHolm)
+		v.Sentence += fmt.Sprintf(" (%s, after Holm %s)", phrase.Equation("p", e.p), phrase.P(e.pHolm))
+		v.Numbers += ", " + phrase.Equation("p", e.p)
+		if phrase.P(e.pHolm) != phrase.P(e.p) {
+			v.Numbers += fmt.Sprintf(" (%s after Holm)", phrase.P(e.pHolm))
+		}
 		for i := range v.Parts {
 			v.Parts[i].PHolm = number(e.pHolm)
 		}
@@ -113,7 +117,7 @@ func (j *judge) calibration() string {
 		return fmt.Sprintf("calibration: %s of %s could not be measured (%s)", c.Metric, c.Step, why)
 	case m.X < c.Low || m.X > c.High:
 		return fmt.Sprintf("calibration failed: %s of %s was %s, outside %s to %s",
-			c.Metric, c.Step, formatNumber(m.X), formatNumber(c.Low), formatNumber(c.High))
+			c.Metric, c.Step, phrase.Whole(m.X), phrase.Whole(c.Low), phrase.Whole(c.High))
 	}
 	return ""
 }

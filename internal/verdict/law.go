@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"brink/internal/experiment"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -134,7 +135,7 @@ func (j *judge) lawSentence(h experiment.Hypothesis, f finding, within, all int,
 		return withUnit(x, m)
 	}
 	text := fmt.Sprintf("%s equalled %s within %s in %d of %d repetitions of %s (largest error %s)",
-		m.Title, h.Formula, size(h.Tolerance.Value), within, all, plural(len(h.Steps), "step"), size(largest))
+		m.Title, h.Formula, size(h.Tolerance.Value), within, all, phrase.Plural(len(h.Steps), "step"), size(largest))
 	if len(f.parts) == 1 && f.parts[0].Expected != nil && len(f.parts[0].Median) == 1 {
 		text += fmt.Sprintf(": the formula gives %s, measured was %s", withUnit(*f.parts[0].Expected, m), withUnit(f.parts[0].Median[0], m))
 	}

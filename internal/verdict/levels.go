@@ -1,6 +1,10 @@
 package verdict
 
-import "fmt"
+import (
+	"fmt"
+
+	"brink/internal/phrase"
+)
 
 // kind is the first axis of a claim: what sort of statement it makes.
 type kind int
@@ -135,7 +139,7 @@ func raiseFrom(l Level, e evidence) string {
 	case !e.clear:
 		return "more repetitions, or a smaller declared effect: the interval still holds values below it"
 	case e.tested && e.pHolm >= alpha:
-		return fmt.Sprintf("more repetitions or fewer hypotheses: p is %s after Holm's correction", formatP(e.pHolm))
+		return fmt.Sprintf("more repetitions or fewer hypotheses: p is %s after Holm's correction", phrase.P(e.pHolm))
 	}
 	return "more repetitions"
 }

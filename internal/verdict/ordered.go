@@ -6,6 +6,7 @@ import (
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -78,13 +79,13 @@ func judgeTrend(j *judge, h experiment.Hypothesis) finding {
 	default:
 		e.outcome = Inconclusive
 	}
-	f.short = fmt.Sprintf("%s from %s to %s %s", shiftText(total, cell.Metric), formatNumber(levels[0]), formatNumber(levels[len(levels)-1]), h.Factor)
+	f.short = fmt.Sprintf("%s from %s to %s %s", shiftText(total, cell.Metric), phrase.Whole(levels[0]), phrase.Whole(levels[len(levels)-1]), h.Factor)
 	for i := range f.parts {
 		f.parts[i].Holds = e.outcome == Supported
 	}
 	f.sentence = fmt.Sprintf("%s over %s from %s to %s: %s over the whole range, J = %s of %d; claimed: %s by at least %s",
-		cell.Metric.Title, h.Factor, formatNumber(levels[0]), formatNumber(levels[len(levels)-1]),
-		shiftText(total, cell.Metric), formatNumber(test.J), test.Pairs, h.Direction, marginText(size, cell.Metric))
+		cell.Metric.Title, h.Factor, phrase.Whole(levels[0]), phrase.Whole(levels[len(levels)-1]),
+		shiftText(total, cell.Metric), phrase.Whole(test.J), test.Pairs, h.Direction, marginText(size, cell.Metric))
 	return f
 }
 
@@ -124,7 +125,7 @@ func judgeCliff(j *judge, h experiment.Hypothesis) finding {
 			e.outcome = NotSupported
 		}
 		f.short = "shape: " + change.Shape.String()
-		f.sentence = fmt.Sprintf("%s shows no cliff over %s: its shape is %s", cell.Metric.Title, plural(len(h.Steps), "step"), change.Shape)
+		f.sentence = fmt.Sprintf("%s shows no cliff over %s: its shape is %s", cell.Metric.Title, phrase.Plural(len(h.Steps), "step"), change.Shape)
 		return f
 	}
 	before, after := h.Steps[change.Boundary], h.Steps[change.Boundary+1]
