@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
@@ -20,6 +22,16 @@ func (b *builder) charts() error {
 		}
 	}
 	return nil
+}
+
+// chartID is a chart's name, made of letters, digits and dashes.
+func chartID(kind, about string) string {
+	return kind + "-" + strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '-'
+	}, about)
 }
 
 func (b *builder) add(c Chart, err error) error {
@@ -45,7 +57,7 @@ func (b *builder) requestBars() error {
 		if err != nil {
 			return err
 		}
-		in := RequestsInput{ID: "requests-" + s.Name, Title: fmt.Sprintf("%s: every request on its worker, repetition %d", s.Name, rep.Number), Total: total}
+		in := RequestsInput{ID: chartID("requests", s.Name), Title: fmt.Sprintf("%s: every request on its worker, repetition %d", s.Name, rep.Number), Total: total}
 		for _, x := range bars {
 			in.Requests = append(in.Requests, Request(x))
 		}
@@ -127,7 +139,7 @@ func (b *builder) predicted() error {
 			continue
 		}
 		in := PredictedInput{
-			ID: "predicted-" + slug(h.ID), Title: fmt.Sprintf("%s: predicted by %s, and measured", h.ID, h.Formula),
+			ID: chartID("predicted", h.ID), Title: fmt.Sprintf("%s: predicted by %s, and measured", h.ID, h.Formula),
 			Unit: b.Table.Cell("", h.Metric).Metric.Unit, Tolerance: h.Tolerance.Value, Relative: h.Tolerance.Relative,
 		}
 		for _, p := range v.Parts {
@@ -241,7 +253,7 @@ func (b *builder) effects() error {
 		in := byMetric[h.Metric]
 		if in == nil {
 			m := b.Table.Cell("", h.Metric).Metric
-			in = &EffectsInput{ID: "effects-" + slug(h.Metric), Title: m.Title + ": differences with their intervals", Unit: m.Unit, Relative: m.Kind == metric.Ratio}
+			in = &EffectsInput{ID: chartID("effects", h.Metric), Title: m.Title + ": differences with their intervals", Unit: m.Unit, Relative: m.Kind == metric.Ratio}
 			byMetric[h.Metric] = in
 			order = append(order, h.Metric)
 		}
@@ -297,7 +309,7 @@ func (b *builder) boxes() error {
 	}
 	for _, name := range order {
 		m := b.Table.Cell("", name).Metric
-		in := BoxesInput{ID: "boxes-" + slug(name), Title: m.Title + ": every repetition", Metric: m}
+		in := BoxesInput{ID: chartID("boxes", name), Title: m.Title + ": every repetition", Metric: m}
 		for _, step := range steps[name] {
 			if g, ok := b.boxGroup(step, name); ok {
 				in.Groups = append(in.Groups, g)
@@ -334,7 +346,7 @@ func (b *builder) ladders() error {
 			continue
 		}
 		m := b.Table.Cell("", h.Metric).Metric
-		in := LadderInput{ID: "ladder-" + slug(h.ID), Title: fmt.Sprintf("%s: %s over the steps", h.ID, m.Title), Metric: m}
+		in := LadderInput{ID: chartID("ladder", h.ID), Title: fmt.Sprintf("%s: %s over the steps", h.ID, m.Title), Metric: m}
 		for i, step := range h.Steps {
 			values := b.Table.Cell(step, h.Metric).Usable()
 			ls := LadderStep{Step: step}

@@ -25,7 +25,7 @@ func (b *builder) uptimes() error {
 			continue
 		}
 		in := UptimeInput{
-			ID: "uptime-" + slug(s.Name), Title: fmt.Sprintf("%s: ups and downs of its apps, repetition %d", s.Name, rep.Number),
+			ID: chartID("uptime", s.Name), Title: fmt.Sprintf("%s: ups and downs of its apps, repetition %d", s.Name, rep.Number),
 			Apps: appUptimes(rep.Events, rep.EndedNs),
 		}
 		if len(in.Apps) == 0 {

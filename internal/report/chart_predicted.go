@@ -73,7 +73,7 @@ func Predicted(in PredictedInput) (Chart, error) {
 				"color": object{"field": "h", "type": "nominal", "title": nil, "legend": outsideLegend(outsideCount),
 					"scale": object{"domain": []string{within, "", outside}, "range": "category"}},
 				"shape": object{"field": "h", "type": "nominal", "title": nil, "legend": outsideLegend(outsideCount),
-					"scale": object{"domain": []string{within, outside}, "range": []string{"circle", "diamond"}}}}},
+					"scale": object{"domain": []string{within, "", outside}, "range": []string{"circle", "circle", "diamond"}}}}},
 	}}
 	alt := fmt.Sprintf("Measured against predicted for %s: %d within the tolerance of %s, %d outside.", phrase.Plural(len(in.Points), "point"),
 		len(in.Points)-outsideCount, formatTolerance(in.Tolerance, in.Relative, in.Unit), outsideCount)

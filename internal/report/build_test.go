@@ -1,0 +1,249 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brink/internal/experiment"
+	"brink/internal/measure"
+	"brink/internal/record"
+	"brink/internal/verdict"
+	"brink/internal/wire"
+)
+
+// The reference's S4, and twice as much work beside it, as a file.
+const builtFile = `
+name: built
+title: A report from a record
+type: performance
+question: Who waits?
+why: Somebody does.
+symptoms: [It is slow.]
+hypotheses:
+  - {id: law, claim: Rounds., form: law, metric: last_answer_s, steps: [s4, s8], formula: ceil(requests / workers) * hold, tolerance: 10%}
+  - {id: cpu, claim: No CPU., form: equivalent, metric: cpu_pct, steps: [idle, s4], margin: 10 points}
+  - {id: more, claim: More takes longer., form: compare, metric: queue_wait_max_s, steps: [s4, s8], direction: rise, effect: 5s}
+  - {id: together, claim: They fall together., form: cascade, steps: [s8], restarts: 2, within: 5s, unrecovered: 1s}
+plan: {cpus: 1}
+apps: [{name: web, runtime: go, workers: 4}]
+baseline: idle
+repetitions: 3
+steps:
+  - {name: idle, factors: {hold: 5s}, traffic: {kind: batch, count: 1, path: "/thread-hold?secs=${hold}"}}
+  - {name: s4, factors: {hold: 5s}, traffic: {kind: batch, count: 5, path: "/thread-hold?secs=${hold}"}}
+  - {name: s8, factors: {hold: 5s}, traffic: {kind: batch, count: 9, path: "/thread-hold?secs=${hold}"}}
+expected: [The fifth waits.]
+takeaways: [Count the workers.]
+reference:
+  title: The published one
+  date: "2026-05-04"
+  claims:
+    - {id: r, says: The fifth ends at (K + 1) × D / W., hypothesis: law, observed: 10.624, unit: s, formula: (K + 1) * D / W, values: {K: 5, D: 5, W: 4}}
+`
+
+// builtRecord writes what a run of the file would have recorded, with holds of
+// exactly 5 s on workers that take requests in rounds.
+func builtRecord(t *testing.T, d *experiment.Design) *record.Reader {
+	t.Helper()
+	dir := t.TempDir()
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC).UnixNano()
+	w, err := record.Create(dir, record.Run{ID: "built-1", Brink: "test", Experiment: "built", YAML: builtFile, Profile: "", Seed: 7, Host: "local", Accelerator: "none", StartedNs: start})
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(err)
+	id := func(id int64, err error) int64 { t.Helper(); check(err); return id }
+	check(w.AddFacts(record.Fact{Name: "cpus", Value: "2"}, record.Fact{Name: "kernel", Value: "Linux 6.1"}))
+	check(w.AddRequirement(record.Requirement{Need: "gunicorn", App: "web", Consequence: "gunicorn was not there; the built-in Go server took the place of app web", Substituted: true}))
+	at, position := start, 0
+	for i, s := range d.Steps {
+		text, err := json.Marshal(s)
+		check(err)
+		stepID := id(w.AddStep(record.Step{Ordinal: i + 1, Name: s.Name, JSON: string(text)}))
+		for number := 1; number <= 3; number++ {
+			twins := []bool{false}
+			if s.Name == d.Experiment.Baseline {
+				twins = append(twins, true)
+			}
+			for _, twin := range twins {
+				position++
+				writeRepetition(t, w, s, record.Repetition{StepID: stepID, Number: number, Position: position, Twin: twin, StartedNs: at, Status: record.Running})
+				at += int64(time.Minute)
+			}
+		}
+	}
+	check(w.Finish(record.Done, ""))
+	check(w.Close())
+	r, err := record.Open(dir)
+	check(err)
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func writeRepetition(t *testing.T, w *record.Writer, s experiment.Step, rep record.Repetition) {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	rep.ID, err = w.BeginRepetition(rep)
+	check(err)
+	app, err := w.AddApp(record.App{RepetitionID: rep.ID, Name: "web", Runtime: "go", Server: "brink", Workers: 4, JSON: "{}"})
+	check(err)
+	second := int64(time.Second)
+	from := rep.StartedNs + 2*second
+	events := []wire.Event{{App: "web", AtNs: rep.StartedNs, Kind: wire.Deployed}, {App: "web", AtNs: rep.StartedNs + second, Kind: wire.Healthy}}
+	if s.Name == "s8" {
+		for _, name := range []string{"web", "other"} {
+			events = append(events, wire.Event{App: name, AtNs: from, Kind: wire.Exited}, wire.Event{App: name, AtNs: from + second, Kind: wire.Restarted})
+		}
+	}
+	for _, e := range events {
+		check(w.Event(rep.ID, e))
+	}
+	check(w.Log(rep.ID, wire.Log{App: "web", AtNs: from, Stream: "stderr", Line: "</script><script>alert(1)</script>"}))
+	stream := record.Stream{RepetitionID: rep.ID, AppID: app, Ordinal: 1, Kind: "batch", Method: "GET", Path: s.Traffic[0].Path, JSON: "{}", Held: true}
+	stream.ID, err = w.AddStream(stream)
+	check(err)
+	var last int64
+	for i := range s.Traffic[0].Count {
+		done := from + int64(i/4+1)*5*second + int64(rep.Number)*second/100
+		last = max(last, done)
+		check(w.Probe(stream.ID, &record.Probe{Seq: int64(i), Due: from, Sent: from, Connected: from + 1, FirstByte: done, Done: done, Status: 200, Outcome: "ok", Pid: int32(100 + i%4), ServedNs: 5 * second, Bytes: 50}))
+	}
+	for k := int64(0); k*second/2 <= last-from+second; k++ {
+		now := from - second/4 + k*second/2
+		plan := wire.Sample{}
+		plan.Clear()
+		plan.AtNs, plan.CPUNs, plan.MemTotal, plan.MemAvailable = now, k*second/200, 8<<30, 4<<30
+		check(w.Sample(rep.ID, &plan))
+		one := wire.Sample{}
+		one.Clear()
+		one.App, one.AtNs, one.CPUNs, one.RSS, one.QueueDepth = "web", now, k*second/200, 64<<20, max(0, int64(s.Traffic[0].Count)-4)
+		check(w.Sample(rep.ID, &one))
+	}
+	rep.TrafficNs, rep.TrafficEndNs, rep.EndedNs, rep.Status = from, last, last+second, record.Done
+	rep.Limits = `[{"Name":"cpus","Wanted":"1","Applied":true,"How":"CPU 0 by affinity"},{"Name":"memory","Wanted":"1,855 MB","Applied":false,"How":"the local host applies no memory limit"}]`
+	check(w.UpdateRepetition(rep))
+}
+
+// built builds the model of the file's run, as brink report does.
+func built(t *testing.T) *Model {
+	t.Helper()
+	ctx := context.Background()
+	d, err := experiment.LoadDesign("built.yaml", []byte(builtFile), experiment.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := builtRecord(t, d)
+	table, err := measure.Load(ctx, r, measure.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := verdict.Judge(d, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Build(ctx, Input{Design: d, Reader: r, Table: table, Verdicts: verdicts, Command: "brink run built.yaml --seed 7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestBuildSaysSubstitutionsFirst(t *testing.T) {
+	m := built(t)
+	if len(m.Notices) == 0 || m.Notices[0].Kind != "substitute" || !strings.Contains(m.Notices[0].Text, "built-in Go server") {
+		t.Errorf("notices: %+v", m.Notices)
+	}
+}
+
+func TestBuildLeadsWithTheSmallestBatchInWhichSomebodyWaits(t *testing.T) {
+	m := built(t)
+	if m.Lead != "requests-s4" {
+		t.Errorf("the report leads with %q; idle has no wait and s8 is larger than s4", m.Lead)
+	}
+	var ids []string
+	for _, c := range m.Charts {
+		ids = append(ids, c.ID)
+	}
+	for _, want := range []string{"requests-s4", "requests-s8", "staircase", "predicted-law", "over-time", "effects-cpu-pct", "boxes-cpu-pct", "uptime-s8"} {
+		if !slices.Contains(ids, want) {
+			t.Errorf("chart %s is missing; there are %v", want, ids)
+		}
+	}
+}
+
+// By hand: (5 + 1) × 5 / 4 = 7.5; 10.624 is 41.7 % above it.
+func TestBuildRecomputesTheReference(t *testing.T) {
+	c := built(t).Reference.Claims[0]
+	if c.Computed == nil || *c.Computed != 7.5 || math.Abs(*c.Deviation-0.4165) > 1e-3 || c.Formula != "(5 + 1) * 5 / 4" {
+		t.Errorf("%+v", c)
+	}
+	if c.Level != verdict.Observed {
+		t.Errorf("one published repetition is %s, want Observed", c.Level)
+	}
+}
+
+// Section 12 holds Observed, Measured and Strongly Suggested; the rest, what was
+// not limited and what was missed stand in 13.
+func TestBuildSortsStatementsByLevel(t *testing.T) {
+	m := built(t)
+	for _, s := range m.Proves {
+		if s.Level != verdict.Observed && s.Level != verdict.Measured && s.Level != verdict.StronglySuggested {
+			t.Errorf("section 12 holds %+v", s)
+		}
+	}
+	text := ""
+	for _, s := range m.DoesNotProve {
+		text += s.Text + "\n"
+	}
+	for _, want := range []string{"memory (1,855 MB) was not applied", "built-in Go server", "Accept queue overflows could not be read", "What would raise it"} {
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
+			t.Errorf("section 13 does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+// The baseline ran twice; the second executions are like the first, so the floor
+// of the metrics that were read is 0 or close to it.
+func TestBuildShowsTheNoiseFloor(t *testing.T) {
+	m := built(t)
+	if len(m.NoiseFloor) == 0 {
+		t.Fatal("no noise floor")
+	}
+	for _, n := range m.NoiseFloor {
+		if n.Step != "idle" || n.N != 3 || n.Difference > 0.02 {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+func TestBuiltReportDrawsEveryChart(t *testing.T) {
+	m := built(t)
+	tb := open(t, browser(t), m, desktop)
+	counts := eval[[]int](tb, marks)
+	if len(counts) != len(m.Charts) {
+		t.Fatalf("%d pictures, want %d", len(counts), len(m.Charts))
+	}
+	for i, n := range counts {
+		if n == 0 {
+			t.Errorf("figure %d is not drawn", i+1)
+		}
+	}
+	if n := eval[int](tb, `document.querySelectorAll('script[src], img').length`); n != 0 {
+		t.Errorf("%d elements that an app wrote", n)
+	}
+	tb.quiet()
+}
