@@ -131,16 +131,16 @@ func TestWorkerExhaustionQuotesTheReferencesNumbers(t *testing.T) {
 	}
 }
 
-// Three minutes are what the quick profile may take; deploying takes about
-// 1.2 s, a unit of work less than 5 ms.
-func TestQuickProfileFitsIntoThreeMinutes(t *testing.T) {
+// Four minutes are what the quick profile may take; deploying and closing take
+// about 1.1 s, a unit of work less than 5 ms.
+func TestQuickProfileFitsIntoFourMinutes(t *testing.T) {
 	d, err := load(t, "worker-exhaustion").Expand("quick")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var round time.Duration
 	for _, s := range d.Steps {
-		each := 1200*time.Millisecond + seconds(length(s))
+		each := 1100*time.Millisecond + seconds(length(s))
 		round += each
 		if s.Name == d.Experiment.Baseline {
 			round += each
@@ -148,7 +148,7 @@ func TestQuickProfileFitsIntoThreeMinutes(t *testing.T) {
 	}
 	total := round * time.Duration(d.Repetitions)
 	t.Logf("%d steps, %v a round, %v in all", len(d.Steps), round, total)
-	if total > 165*time.Second {
+	if total > 210*time.Second {
 		t.Errorf("the quick profile takes %v", total)
 	}
 }

@@ -134,9 +134,9 @@ func (e *Experiment) overburdened(repetitions int) *FileError {
 	if tested <= carried {
 		return nil
 	}
-	message := fmt.Sprintf("%d hypotheses are declared, but %d repetitions carry %d after Holm's correction; the rest cannot be Measured", tested, repetitions, carried)
+	message := fmt.Sprintf("%d hypotheses are declared, but %d repetitions carry %d after Holm's correction; some may fall short of Measured", tested, repetitions, carried)
 	if carried == 0 {
-		message = fmt.Sprintf("too few repetitions (%d) for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23", repetitions)
+		message = fmt.Sprintf("too few repetitions (%d) for any tested hypothesis to be Measured, which takes 5; 6 carry 23 of them", repetitions)
 	}
 	w := e.source.root.fieldProblem("hypotheses", message)
 	w.File = e.source.name

@@ -167,11 +167,11 @@ func TestWarningWhenRepetitionsCannotCarry(t *testing.T) {
 		want                          string
 	}{
 		{6, 23, 0, ""},
-		{6, 24, 0, "24 hypotheses are declared, but 6 repetitions carry 23 after Holm's correction; the rest cannot be Measured"},
+		{6, 24, 0, "24 hypotheses are declared, but 6 repetitions carry 23 after Holm's correction; some may fall short of Measured"},
 		{6, 23, 5, ""},
 		{5, 6, 0, ""},
-		{5, 7, 0, "7 hypotheses are declared, but 5 repetitions carry 6 after Holm's correction; the rest cannot be Measured"},
-		{3, 1, 0, "too few repetitions (3) for any tested hypothesis to be Measured; it takes 4 for one, 5 for six, 6 for 23"},
+		{5, 7, 0, "7 hypotheses are declared, but 5 repetitions carry 6 after Holm's correction; some may fall short of Measured"},
+		{3, 1, 0, "too few repetitions (3) for any tested hypothesis to be Measured, which takes 5; 6 carry 23 of them"},
 		{3, 0, 1, ""},
 	} {
 		var b strings.Builder
