@@ -9,11 +9,13 @@ run: need-run build
 
 build: bin/brink
 
-.PHONY: need-run need-test
+.PHONY: need-run need-test need-bench
 need-run:
 	@scripts/need.sh
 need-test:
 	@scripts/need.sh test
+need-bench:
+	@scripts/need.sh bench
 
 .PHONY: bin/brink
 bin/brink: $(VENDOR)
@@ -23,10 +25,13 @@ $(VENDOR): internal/report/web/package.json internal/report/web/package-lock.jso
 	@cd internal/report/web && npm ci --no-audit --no-fund --silent && npm run --silent build
 	@touch $@
 
+# Built with all cores first, then run one package at a time: several of them
+# load the machine on purpose.
 test: need-test build lint
-	go test -race -shuffle=on -timeout 20m ./...
+	@go test -race -run '^$$' ./... >/dev/null
+	go test -race -shuffle=on -p 1 -timeout 20m ./...
 
-bench: build
+bench: need-bench build
 	@scripts/bench.sh
 
 lint:

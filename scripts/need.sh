@@ -22,7 +22,12 @@ if [ "${1:-}" = test ]; then
 	need procps pgrep --version
 	need util-linux taskset --version
 	need gcc cc --version
+	need uwsgi-core uwsgi-core --version
+	need uwsgi-plugin-python3 test -e /usr/lib/uwsgi/plugins/python3_plugin.so
+	need php-fpm sh -c 'command -v php-fpm || ls /usr/sbin/php-fpm*'
+	need apache2-bin test -x /usr/sbin/apache2
 fi
+[ "${1:-}" != bench ] || need prometheus-node-exporter prometheus-node-exporter --version
 [ -n "$want" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then

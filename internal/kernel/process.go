@@ -11,22 +11,24 @@ import (
 // that directory to the process and not to the number: once the process has
 // ended, every reading is [ErrGone], even if the pid is in use again.
 //
-// Nothing that a Process reads takes the process's mmap lock, so a reading does
-// not wait for a process that is stuck in reclaim.
+// No reading but Cmdline takes the process's mmap lock, so the others do not
+// wait for a process that is stuck in reclaim.
 //
 // https://www.kernel.org/doc/html/latest/filesystems/proc.html#process-specific-subdirectories
 type Process struct {
-	fs     *FS
-	pid    int
-	start  uint64
-	dir    *os.Root
-	prefix string
-	last   PIDStat
-	stat   *Reader[PIDStat]
-	sched  *Reader[SchedStat]
-	status *Reader[PIDStatus]
-	kids   *Reader[children]
-	forked children
+	fs      *FS
+	pid     int
+	start   uint64
+	dir     *os.Root
+	prefix  string
+	last    PIDStat
+	stat    *Reader[PIDStat]
+	sched   *Reader[SchedStat]
+	status  *Reader[PIDStatus]
+	kids    *Reader[children]
+	syscall *Reader[PIDSyscall]
+	fds     *fdDir
+	forked  children
 }
 
 // OpenProcess opens a process. The error is [ErrGone] if there is none.
@@ -98,7 +100,7 @@ func (p *Process) Status(dst *PIDStatus) error {
 
 // Close closes the process's files. It does not touch the process.
 func (p *Process) Close() error {
-	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.kids.Close(), p.dir.Close())
+	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.dir.Close())
 }
 
 // readPart takes a reading of a file of the process, opening it the first time.

@@ -19,7 +19,7 @@ type SockDiag struct {
 	conn *netlink.Conn
 	raw  syscall.RawConn
 	msgs diagMessages
-	req  [diagRequestLen]byte
+	req  []byte
 	buf  []byte
 	n    int
 	err  error
@@ -43,9 +43,9 @@ func DialSockDiag() (*SockDiag, error) {
 		return nil, fmt.Errorf("sock_diag: %w", err)
 	}
 	// The kernel never makes a dump message larger than 32 KiB.
-	d := &SockDiag{conn: conn, raw: raw, buf: make([]byte, 64<<10)}
+	d := &SockDiag{conn: conn, raw: raw, req: make([]byte, 0, diagRequestMost), buf: make([]byte, 64<<10)}
 	d.send = func(fd uintptr) bool {
-		_, d.err = unix.Write(int(fd), d.req[:])
+		_, d.err = unix.Write(int(fd), d.req)
 		return d.err != unix.EAGAIN
 	}
 	d.recv = func(fd uintptr) bool {
@@ -117,7 +117,13 @@ var diagFamilies = [...]uint8{unix.AF_INET, unix.AF_INET6}
 func (d *SockDiag) start(r diagRequest) error {
 	d.msgs.rest = nil
 	d.msgs.seq++
-	r.put(&d.req, d.msgs.seq)
+	d.req = d.req[:diagRequestLen]
+	r.put((*[diagRequestLen]byte)(d.req), d.msgs.seq)
+	return d.ask()
+}
+
+// ask sends what is in req.
+func (d *SockDiag) ask() error {
 	if err := d.raw.Write(d.send); err != nil {
 		return fmt.Errorf("sock_diag: %w", err)
 	}

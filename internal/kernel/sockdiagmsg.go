@@ -71,7 +71,7 @@ func (m *diagMessages) next() (body []byte, done bool, err error) {
 		switch kind {
 		case unix.NLMSG_DONE, unix.NLMSG_ERROR:
 			return nil, true, diagStatus(kind, body)
-		case unix.SOCK_DIAG_BY_FAMILY:
+		case unix.SOCK_DIAG_BY_FAMILY, tcpDiagGetSock:
 			return body, false, nil
 		}
 	}

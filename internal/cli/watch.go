@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"brink/internal/watch"
+)
+
+// soonest is the shortest time between two readings.
+const soonest = 100 * time.Millisecond
+
+// watching is what `brink watch` was asked for.
+type watching struct {
+	listen []string
+	pids   []int
+	once   bool
+	every  time.Duration
+	lasts  time.Duration
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	var o watching
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Show how busy the workers of listening servers are, like top",
+		Long: `Show the servers that listen on this machine: how many workers they have, how
+many hold a request, how many requests wait, and for how long. Nothing is
+changed, attached to or restarted. What cannot be seen from outside is "?".
+
+Without root, only servers of the same user can be looked into; of all others
+the accept queue is shown.`,
+		Example: `  brink watch
+  brink watch --listen :8000 --once
+  brink watch --pid 812 --json --every 500ms --for 1m`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.watch(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.listen, "listen", nil, "only servers on this `address`: :8000 or 127.0.0.1:8000 (repeatable)")
+	f.IntSliceVar(&o.pids, "pid", nil, "only the server of this `process`: a master, a worker or what started it (repeatable)")
+	f.BoolVar(&o.once, "once", false, "print one reading with all details; takes two, --every apart")
+	f.DurationVar(&o.every, "every", time.Second, "time between readings, at least 100ms")
+	f.DurationVar(&o.lasts, "for", 0, "stop after this time (default: until ctrl-c)")
+	return cmd
+}
+
+func (o *watching) config(detail bool) (watch.Config, error) {
+	c := watch.Config{PIDs: o.pids, Detail: detail}
+	for _, text := range o.listen {
+		address, err := watch.ParseAddress(text)
+		if err != nil {
+			return c, fmt.Errorf("--listen %w", err)
+		}
+		c.Listen = append(c.Listen, address)
+	}
+	for _, pid := range o.pids {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); pid < 1 || err != nil {
+			return c, fmt.Errorf("--pid %d: there is no such process", pid)
+		}
+	}
+	switch {
+	case o.every < soonest:
+		return c, fmt.Errorf("--every %v: it must be %v or more", o.every, soonest)
+	case o.lasts < 0:
+		return c, fmt.Errorf("--for %v: it must be above 0", o.lasts)
+	case o.once && o.lasts > 0:
+		return c, errors.New("--once and --for exclude each other")
+	}
+	return c, nil
+}
+
+func (a *app) watch(ctx context.Context, o watching) error {
+	c, err := o.config(o.once || a.json || len(o.pids) > 0)
+	if err != nil {
+		return badInput(err)
+	}
+	w, err := watch.New(c)
+	if err != nil {
+		return badInput(err)
+	}
+	defer w.Close()
+	if o.lasts > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.lasts)
+		defer cancel()
+	}
+	out, isFile := a.stdout.(*os.File)
+	switch {
+	case o.once:
+		return a.watchOnce(ctx, w, o)
+	case a.json:
+		enc := json.NewEncoder(a.stdout)
+		enc.SetEscapeHTML(false)
+		return broken(readings(ctx, w, o.every, func(s *watch.Snapshot) error { return enc.Encode(s) }))
+	case isFile && interactive(out):
+		return broken(watchLive(ctx, w, o.every, out))
+	}
+	return broken(readings(ctx, w, o.every, func(s *watch.Snapshot) error { return printTable(a.stdout, s) }))
+}
+
+// readings takes one reading after the other until the context ends, which is
+// how a watch ends.
+func readings(ctx context.Context, w *watch.Watcher, every time.Duration, each func(*watch.Snapshot) error) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		s, err := w.Sample(time.Now())
+		if err != nil {
+			return err
+		}
+		if err := each(s); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func printTable(out io.Writer, s *watch.Snapshot) error {
+	_, err := fmt.Fprintf(out, "%s\n%s\n\n", s.At.Format(time.TimeOnly), harmless(strings.Join(s.Table(), "\n")))
+	return err
+}
+
+// watchOnce prints the second of two readings: much is told by what happened
+// between them.
+func (a *app) watchOnce(ctx context.Context, w *watch.Watcher, o watching) error {
+	if _, err := w.Sample(time.Now()); err != nil {
+		return broken(err)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(o.every):
+	}
+	s, err := w.Sample(time.Now())
+	if err != nil {
+		return broken(err)
+	}
+	if len(s.Servers) == 0 && len(o.pids)+len(o.listen) > 0 {
+		return badInput(errors.New("nothing listens there, or it may only be looked at by its user or root"))
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	lines := s.Table()
+	for _, server := range s.Servers {
+		lines = append(append(lines, ""), server.Details()...)
+	}
+	_, err = fmt.Fprintln(a.stdout, harmless(strings.Join(lines, "\n")))
+	return err
+}
+
+// watchModel is the table on a terminal.
+type watchModel struct {
+	w      *watch.Watcher
+	every  time.Duration
+	lines  []string
+	err    error
+	detail bool
+	width  int
+	height int
+}
+
+func watchLive(ctx context.Context, w *watch.Watcher, every time.Duration, out *os.File) error {
+	m := watchModel{w: w, every: every, width: widest, height: 24}
+	p := tea.NewProgram(m, tea.WithOutput(out), tea.WithContext(ctx), tea.WithoutSignalHandler())
+	end, err := p.Run()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if m, ok := end.(watchModel); ok && err == nil {
+		err = m.err
+	}
+	return err
+}
+
+func (m watchModel) Init() tea.Cmd { return func() tea.Msg { return tick(time.Now()) } }
+
+func (m watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tick:
+		if m = m.read(); m.err != nil {
+			return m, tea.Quit
+		}
+		return m, tea.Tick(m.every, func(t time.Time) tea.Msg { return tick(t) })
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "ctrl+c", "q", "esc":
+			return m, tea.Quit
+		case "d":
+			m.detail = !m.detail
+			m.w.SetDetail(m.detail)
+		}
+	}
+	return m, nil
+}
+
+func (m watchModel) read() watchModel {
+	s, err := m.w.Sample(time.Now())
+	if err != nil {
+		m.err = err
+		return m
+	}
+	m.lines = s.Table()
+	if m.detail {
+		for _, server := range s.Servers {
+			m.lines = append(append(m.lines, ""), server.Details()...)
+		}
+	}
+	return m
+}
+
+func (m watchModel) View() tea.View {
+	lines := m.lines
+	if most := max(m.height-2, 1); len(lines) > most {
+		lines = append(lines[:most-1:most-1], fmt.Sprintf("… %d more lines", len(lines)-most+1))
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(printable(line, m.width) + "\n")
+	}
+	b.WriteString(printable("q quits, d shows the processes", m.width))
+	v := tea.NewView(b.String())
+	v.AltScreen = true
+	return v
+}

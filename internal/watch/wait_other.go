@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package watch
+
+var pollCalls map[int]waitCall
