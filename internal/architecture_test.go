@@ -17,7 +17,7 @@ import (
 // its own; kinds of host import from host and below.
 var floors = map[string]int{
 	"internal/kernel": 0, "internal/stats": 0, "internal/queue": 0, "internal/clock": 0,
-	"internal/wire": 0, "internal/metric": 0, "internal/phrase": 0, "apps": 0,
+	"internal/wire": 0, "internal/metric": 0, "internal/textfile": 0, "internal/phrase": 0, "apps": 0,
 	"internal/experiment": 1, "internal/record": 1, "internal/goapp": 1, "catalog": 1,
 	"internal/measure": 2, "internal/traffic": 2, "internal/agent": 2, "internal/frontend": 2,
 	"internal/host": 2, "internal/evidence": 2, "internal/agent/agenttest": 3, "internal/traffic/bench": 3,

@@ -16,7 +16,7 @@ import (
 
 // Limits of a file. The parser is recursive, so depth is bounded before it.
 const (
-	maxBytes  = 256 << 10
+	MaxBytes  = 256 << 10
 	maxTokens = 50_000
 	maxDepth  = 16
 )
@@ -74,8 +74,8 @@ func (e *textError) Error() string { return e.message }
 
 func parseTree(data []byte) (body ast.Node, bad *textError) {
 	switch {
-	case len(data) > maxBytes:
-		return nil, &textError{1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), maxBytes)}
+	case len(data) > MaxBytes:
+		return nil, &textError{1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), MaxBytes)}
 	case !utf8.Valid(data):
 		return nil, &textError{1, "the file is not UTF-8"}
 	}

@@ -58,7 +58,7 @@ func TestParseNamesTheLine(t *testing.T) {
 			t.Errorf("%s: %q (line %d), want line %d and %q", x.to, e, e.Line, x.line, x.says)
 		}
 	}
-	for _, bad := range []string{"", "# nothing\n", "[]", "3", "a: \x00", "\xff", strings.Repeat("[", 100), strings.Repeat("x", maxBytes+1)} {
+	for _, bad := range []string{"", "# nothing\n", "[]", "3", "a: \x00", "\xff", strings.Repeat("[", 100), strings.Repeat("x", MaxBytes+1)} {
 		if _, err := Parse("f.yaml", []byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "f.yaml:") {
 			t.Errorf("%.20q: error %v, want one that names the file", bad, err)
 		}

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"brink/internal/audit"
+	"brink/internal/textfile"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -44,9 +44,9 @@ func loadReference(arg string) (*audit.Reference, error) {
 	if ext != ".yaml" && ext != ".yml" && !strings.ContainsRune(arg, filepath.Separator) {
 		return audit.Load(arg)
 	}
-	data, err := os.ReadFile(arg)
+	data, err := textfile.Read(arg, audit.MaxBytes)
 	if err != nil {
-		return nil, fmt.Errorf("read reference: %w", err)
+		return nil, fmt.Errorf("%s cannot be read: %w", arg, cause(err))
 	}
 	return audit.Parse(arg, data)
 }

@@ -11,6 +11,7 @@ import (
 
 	"brink/catalog"
 	"brink/internal/experiment"
+	"brink/internal/textfile"
 )
 
 // source is where an experiment comes from and how it is to be changed.
@@ -58,7 +59,7 @@ func read(arg string) (name string, data []byte, err error) {
 			return "", nil, err
 		}
 	}
-	data, err = os.ReadFile(arg)
+	data, err = textfile.Read(arg, experiment.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil, fmt.Errorf("%s: no such file; brink list shows the experiments that ship", arg)

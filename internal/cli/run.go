@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -159,7 +161,7 @@ func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Desig
 // runDirectory makes the directory of the run; it must be new or empty.
 func (a *app) runDirectory(d *experiment.Design, out string) (string, error) {
 	if out == "" {
-		out = filepath.Join("runs", d.Experiment.Name+"-"+clock.Real.Now().UTC().Format("20060102-150405"))
+		return newRunDirectory(d.Experiment.Name + "-" + clock.Real.Now().UTC().Format("20060102-150405"))
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", fmt.Errorf("the run directory %s cannot be made: %w", out, cause(err))
@@ -181,6 +183,27 @@ func extent(d *experiment.Design) string {
 		text += ", profile " + d.Profile
 	}
 	return text
+}
+
+// newRunDirectory makes a directory below runs; one that was made in the same
+// second, by another brink, gets a number behind its name.
+func newRunDirectory(name string) (string, error) {
+	if err := os.MkdirAll("runs", 0o755); err != nil {
+		return "", fmt.Errorf("the directory runs cannot be made: %w", cause(err))
+	}
+	for n := 1; ; n++ {
+		dir := filepath.Join("runs", name)
+		if n > 1 {
+			dir = fmt.Sprintf("%s-%d", dir, n)
+		}
+		err := os.Mkdir(dir, 0o755)
+		switch {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", fmt.Errorf("the run directory %s cannot be made: %w", dir, cause(err))
+		}
+	}
 }
 
 // execute runs the lab under whatever shows its progress.

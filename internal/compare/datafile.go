@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"brink/internal/experiment"
 	"brink/internal/measure"
 	"brink/internal/metric"
+	"brink/internal/textfile"
 )
 
 // Limits of a data file.
@@ -81,14 +81,9 @@ func dataFormat(arg string) string {
 }
 
 func openData(_ context.Context, path string, _ measure.Options) (*Side, error) {
-	f, err := os.Open(path)
+	data, err := textfile.Read(path, maxDataBytes)
 	if err != nil {
-		return nil, fmt.Errorf("read the data file: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxDataBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the data file: %w", err)
+		return nil, fmt.Errorf("read the data file %s: %w", path, err)
 	}
 	return parseData(path, dataFormat(path), data)
 }

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 
 	"github.com/goccy/go-yaml"
 
 	"brink/internal/metric"
+	"brink/internal/textfile"
 )
 
 // Options change what a file says before it is checked.
@@ -41,14 +40,9 @@ type source struct {
 // Load reads and checks an experiment file. What is wrong with its content is
 // a FileErrors.
 func Load(path string, opts Options) (*Experiment, error) {
-	f, err := os.Open(path)
+	data, err := textfile.Read(path, MaxBytes)
 	if err != nil {
-		return nil, fmt.Errorf("experiment file: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("experiment file: %w", err)
+		return nil, fmt.Errorf("experiment file %s: %w", path, err)
 	}
 	return Parse(path, data, opts)
 }

@@ -17,7 +17,7 @@ import (
 // Limits of a file, far above what an experiment needs and far below what
 // could exhaust a machine.
 const (
-	maxBytes  = 1 << 20
+	MaxBytes  = 1 << 20
 	maxTokens = 50_000
 	maxDepth  = 32
 )
@@ -27,8 +27,8 @@ const (
 func parseYAML(p *problems, data []byte) *node {
 	start := &node{line: 1, column: 1}
 	switch {
-	case len(data) > maxBytes:
-		p.at(start, "the file has %d bytes; at most %d are read", len(data), maxBytes)
+	case len(data) > MaxBytes:
+		p.at(start, "the file has %d bytes; at most %d are read", len(data), MaxBytes)
 		return nil
 	case !utf8.Valid(data):
 		line, column := position(data, invalid(data))
