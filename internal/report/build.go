@@ -91,6 +91,9 @@ func (b *builder) runFacts() error {
 	if end > b.run.StartedNs {
 		b.m.Run.Duration = time.Duration(end - b.run.StartedNs)
 	}
+	if len(b.run.Overrides) > 0 {
+		b.notice("override", "This run did not do what the experiment's text says throughout: it was changed by --set "+strings.Join(b.run.Overrides, ", --set ")+".")
+	}
 	switch {
 	case b.run.Status == record.Interrupted && !cut:
 		b.notice("interrupted", "The run was interrupted: "+b.run.Reason+".")

@@ -267,7 +267,7 @@ func (b *builder) effects() error {
 			}
 			in.Rows = append(in.Rows, EffectRow{
 				Label: fmt.Sprintf("%s: %s → %s", h.ID, p.Steps[0], p.Steps[1]), Estimate: *p.Effect, Lo: p.Lo, Hi: p.Hi,
-				Margin: declared, Noise: b.noise(h.Metric), Holds: p.Holds,
+				Margin: declared, Side: side(h), Noise: b.noise(h.Metric), Holds: p.Holds,
 			})
 		}
 	}
@@ -279,6 +279,17 @@ func (b *builder) effects() error {
 		}
 	}
 	return nil
+}
+
+// side is the direction in which a hypothesis claims an effect, 0 for either.
+func side(h experiment.Hypothesis) int {
+	switch h.Direction {
+	case "rise":
+		return 1
+	case "fall":
+		return -1
+	}
+	return 0
 }
 
 func (b *builder) noise(name string) *float64 {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"brink/internal/measure"
 	"brink/internal/metric"
@@ -29,7 +30,7 @@ func (b *builder) results() error {
 				b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s, repetition %d: the first %d requests were warm-up and are not counted.", s.Name, rep.Number, rep.Skipped))
 			}
 			if rep.Excluded != "" {
-				b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s, repetition %d was left out: %s.", s.Name, rep.Number, rep.Excluded))
+				b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s, repetition %d was left out: %s.", s.Name, rep.Number, strings.TrimPrefix(rep.Excluded, "excluded: ")))
 			}
 		}
 		if s.Requests > 0 {

@@ -23,9 +23,11 @@ type EffectRow struct {
 	// Lo and Hi bound the interval; nil where it could not be computed or has
 	// no bound on that side.
 	Lo, Hi *float64
-	// Margin is the declared smallest effect or margin, drawn on both sides of 0;
-	// nil where there is none.
+	// Margin is the declared smallest effect or margin; nil where there is none.
+	// It is drawn on the side of 0 that is claimed: above when Side is positive,
+	// below when it is negative, on both when it is 0.
 	Margin *float64
+	Side   int
 	// Noise is the noise floor, not negative; nil where there is none.
 	Noise *float64
 	Holds bool
@@ -39,6 +41,9 @@ func Effects(in EffectsInput) (Chart, error) {
 	}
 	rows := in.Rows[:min(len(in.Rows), maxGroups)]
 	factor, unit := 1.0, unitOr(in.Unit)
+	if unit == "%" {
+		unit = "points"
+	}
 	if in.Relative {
 		factor, unit = 100, "%"
 	}
@@ -64,8 +69,11 @@ func Effects(in EffectsInput) (Chart, error) {
 		if err := checkFinite(in.ID, *r.Margin); err != nil {
 			return Chart{}, err
 		}
-		for _, x := range []float64{*r.Margin, -*r.Margin} {
-			margins = append(margins, object{"l": visible(r.Label), "x": round(x * factor)})
+		if r.Side >= 0 {
+			margins = append(margins, object{"l": visible(r.Label), "x": round(*r.Margin * factor)})
+		}
+		if r.Side <= 0 {
+			margins = append(margins, object{"l": visible(r.Label), "x": round(-*r.Margin * factor)})
 		}
 	}
 	spec := object{"height": 38 * len(rows), "layer": effectLayers("difference, "+visible(unit), order, data, margins)}

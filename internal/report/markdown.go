@@ -233,6 +233,8 @@ func noticeWord(kind string) string {
 		return "Broken"
 	case "accelerator":
 		return "Slowed"
+	case "override":
+		return "Changed"
 	}
 	return "Note"
 }

@@ -117,7 +117,7 @@ type Run struct {
 
 // Notice is something that a reader must know before the first number.
 type Notice struct {
-	// Kind is "substitute", "cut-off", "interrupted", "broken" or
+	// Kind is "substitute", "override", "cut-off", "interrupted", "broken" or
 	// "accelerator".
 	Kind string `json:"kind"`
 	// Text is one whole sentence, such as "gunicorn was not there; the

@@ -20,10 +20,10 @@ func verdictBlocks(m *Model) []block {
 		blocks = append(blocks, block{Para: append(head, prose(v.Sentence)...)})
 		var why []block
 		if v.Rule != "" {
-			why = append(why, block{Para: append([]span{strong("Rule: ")}, prose(v.Rule)...)})
+			why = append(why, block{Para: append([]span{strong("Rule:"), text(" ")}, prose(v.Rule)...)})
 		}
 		if v.Raise != "" {
-			why = append(why, block{Para: append([]span{strong("What would raise it: ")}, prose(v.Raise)...)})
+			why = append(why, block{Para: append([]span{strong("What would raise it:"), text(" ")}, prose(v.Raise)...)})
 		}
 		if len(v.Parts) > 0 {
 			why = append(why, gridBlock(partGrid(m, v)))

@@ -48,11 +48,18 @@ const (
 
 	// lagFloor is a send lag that is never held against the client: it is what
 	// a busy machine's scheduler does to any process.
-	lagFloor = 10 * time.Millisecond
+	lagFloor = 25 * time.Millisecond
 
 	// lagShare is the part of the interval between requests by which a request
 	// may be late.
 	lagShare = 0.1
+
+	// enoughForP99 is the number of requests from which a 99th percentile says
+	// something.
+	enoughForP99 = 300
+
+	// readable is the precision of durations in sentences.
+	readable = 100 * time.Microsecond
 
 	// lagPerRequest is the time that the client may take for each request of a
 	// batch that is due all at once.
@@ -136,9 +143,10 @@ func (t *tally) rates(s *Summary, stopped bool) {
 //   - this process ran out of file descriptors or local ports,
 //   - more than 1 % of the requests of traffic with a rate were not sent by the
 //     end of the schedule,
-//   - the 99th percentile of the send lag of traffic with a rate is above 10 ms
-//     and above a tenth of the interval between requests, or
-//   - a request of a batch that was due all at once was sent later than 10 ms
+//   - the 99th percentile of the send lag of traffic with a rate (below 300
+//     requests, which have none to speak of, the median) is above 25 ms and above
+//     a tenth of the interval between requests, or
+//   - a request of a batch that was due all at once was sent later than 25 ms
 //     plus 0.1 ms for each request of the batch.
 //
 // Sequential traffic has no schedule to miss.
@@ -155,19 +163,22 @@ func (t *tally) judge(s *Summary, stopped bool) string {
 	if t.spec.Kind == KindBatch && t.spec.Stagger == 0 {
 		allowed := lagFloor + time.Duration(t.spec.Count)*lagPerRequest
 		if s.SendLag.Max > allowed {
-			return fmt.Sprintf("the last of %d requests at once was sent %v late, more than %v", s.Scheduled, s.SendLag.Max, allowed)
+			return fmt.Sprintf("the last of %d requests at once was sent %v late, more than %v", s.Scheduled, s.SendLag.Max.Round(readable), allowed)
 		}
 	}
 	if !t.paced() {
 		return ""
 	}
 	if s.Shortfall > maxShortfall {
-		return fmt.Sprintf("asked for %.4g requests per second, sent %.4g: %.2g %% of %d requests were not sent in their time",
-			s.TargetRate, s.AchievedRate, 100*s.Shortfall, s.Scheduled)
+		return fmt.Sprintf("asked for %.4g requests per second, sent %.4g: %d of %d requests were sent after their time, or not at all",
+			s.TargetRate, s.AchievedRate, s.Scheduled-t.inTime, s.Scheduled)
 	}
 	allowed := max(lagFloor, time.Duration(lagShare*float64(t.spec.interval())))
-	if s.SendLag.P99 > allowed {
-		return fmt.Sprintf("1 %% of the requests were sent more than %v late, which is more than %v", s.SendLag.P99, allowed)
+	if s.Sent >= enoughForP99 && s.SendLag.P99 > allowed {
+		return fmt.Sprintf("1 %% of the requests were sent more than %v late, which is more than %v", s.SendLag.P99.Round(readable), allowed)
+	}
+	if s.Sent < enoughForP99 && s.SendLag.P50 > allowed {
+		return fmt.Sprintf("half of %d requests were sent more than %v late, which is more than %v", s.Sent, s.SendLag.P50.Round(readable), allowed)
 	}
 	return ""
 }

@@ -83,8 +83,8 @@ func judgeCompare(j *judge, h experiment.Hypothesis) finding {
 	part.Holds = e.outcome == Supported
 	f.parts = []Part{part}
 	f.notes = append(f.notes, j.spreadNote(h)...)
-	f.short = fmt.Sprintf("%s → %s: %s", estimate(stats.Median(p.a), p.metric), estimate(stats.Median(p.b), p.metric), shiftText(p.shift, p.metric))
-	f.sentence = fmt.Sprintf("%s went from %s (%s) to %s (%s): %s; claimed: %s by at least %s",
+	f.short = fmt.Sprintf("%s → %s, shift %s", estimate(stats.Median(p.a), p.metric), estimate(stats.Median(p.b), p.metric), shiftText(p.shift, p.metric))
+	f.sentence = fmt.Sprintf("%s went from a median of %s (%s) to %s (%s), a shift (Hodges-Lehmann) of %s; claimed: %s by at least %s",
 		p.metric.Title, estimate(stats.Median(p.a), p.metric), a, estimate(stats.Median(p.b), p.metric), b,
 		shiftText(p.shift, p.metric), h.Direction, marginText(size, p.metric))
 	return f

@@ -44,12 +44,15 @@ func judgeEquivalent(j *judge, h experiment.Hypothesis) finding {
 	default:
 		e.outcome = Inconclusive
 	}
-	f.short = fmt.Sprintf("largest difference %s, margin %s", shiftText(widest, cell.Metric), marginText(size, cell.Metric))
-	f.sentence = fmt.Sprintf("%s of %s differed by %s at most; claimed: by no more than %s",
+	f.short = fmt.Sprintf("largest shift of %s: %s, margin %s", phrase.Plural(len(f.parts), "pair"), shiftText(widest, cell.Metric), marginText(size, cell.Metric))
+	if len(f.parts) == 1 {
+		f.short = fmt.Sprintf("shift %s, margin %s", shiftText(widest, cell.Metric), marginText(size, cell.Metric))
+	}
+	f.sentence = fmt.Sprintf("The largest shift of %s over %s was %s; claimed: no more than %s",
 		cell.Metric.Title, phrase.Plural(len(f.parts), "pair"), shiftText(widest, cell.Metric), marginText(size, cell.Metric))
 	if len(f.parts) == 1 && len(f.parts[0].Median) == 2 {
 		p := f.parts[0]
-		f.sentence = fmt.Sprintf("%s was %s (%s) and %s (%s), a difference of %s; claimed: no more than %s", cell.Metric.Title,
+		f.sentence = fmt.Sprintf("%s had the medians %s (%s) and %s (%s), and the shift between them (Hodges-Lehmann) was %s; claimed: no more than %s", cell.Metric.Title,
 			withUnit(p.Median[0], cell.Metric), p.Steps[0], withUnit(p.Median[1], cell.Metric), p.Steps[1],
 			shiftText(widest, cell.Metric), marginText(size, cell.Metric))
 	}
@@ -82,6 +85,9 @@ type equivalentGroup struct {
 }
 
 func (j *judge) equivalentGroup(h experiment.Hypothesis, steps []string, size stats.Margin) (g equivalentGroup, missing string) {
+	if why := j.unlike(h, steps); why != "" {
+		return g, why
+	}
 	var samples []stats.Sample
 	for _, name := range steps {
 		s, why := j.sample(name, h.Metric)
@@ -106,6 +112,24 @@ func (j *judge) equivalentGroup(h experiment.Hypothesis, steps []string, size st
 		}
 	}
 	return g, ""
+}
+
+// unlike says what else differs between steps that are compared along one
+// factor: an override may have changed the workers of one server only.
+func (j *judge) unlike(h experiment.Hypothesis, steps []string) string {
+	if h.Factor == "" || len(steps) < 2 {
+		return ""
+	}
+	first, _ := j.table.Step(steps[0])
+	for _, name := range steps[1:] {
+		s, _ := j.table.Step(name)
+		for _, what := range []string{"workers", "threads"} {
+			if a, b := first.Vars()[what], s.Vars()[what]; a != b {
+				return fmt.Sprintf("%s and %s differ not in %s alone: %s are %s and %s", steps[0], name, h.Factor, what, phrase.Whole(a), phrase.Whole(b))
+			}
+		}
+	}
+	return ""
 }
 
 // equivalentPart is one pair. Within tells whether its interval, at the level

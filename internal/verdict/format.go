@@ -33,14 +33,17 @@ func estimate(e stats.Estimate, m metric.Metric) string {
 // effect prints a difference with its sign: "+33 %" or "+5 %-points".
 func effect(x float64, s stats.Scale, m metric.Metric) string {
 	if s == stats.Ratio {
-		return fmt.Sprintf("%+.3g %%", 100*x)
+		return minus(fmt.Sprintf("%+.3g %%", 100*x))
 	}
 	unit := m.Unit
 	if unit == "%" {
 		unit = "points"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%+.3g %s", x, unit))
+	return minus(strings.TrimSpace(fmt.Sprintf("%+.3g %s", x, unit)))
 }
+
+// minus writes a real minus sign, as all other numbers have it.
+func minus(s string) string { return strings.Replace(s, "-", "−", 1) }
 
 // shiftText prints a shift with its interval.
 func shiftText(sh stats.Shift, m metric.Metric) string {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
@@ -97,10 +98,11 @@ func (f finding) verdict(h experiment.Hypothesis) Verdict {
 			v.Parts[i].PHolm = number(e.pHolm)
 		}
 	}
-	if e.missing != "" && v.Sentence == "" {
-		v.Sentence = "This cannot be told: " + e.missing
-		v.Numbers = e.missing
+	if e.missing != "" {
+		v.Sentence, v.Numbers = "This cannot be told: "+e.missing, e.missing
+		return v
 	}
+	v.Numbers += fmt.Sprintf(", n = %d", e.n)
 	return v
 }
 
@@ -197,6 +199,9 @@ func (p *Part) fill(sh stats.Shift) {
 
 func (p *Part) note(text string) {
 	if text == "" {
+		return
+	}
+	if strings.Contains(p.Note, text) {
 		return
 	}
 	if p.Note != "" {
