@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,8 +92,9 @@ func (b *builder) runFacts() error {
 	if end > b.run.StartedNs {
 		b.m.Run.Duration = time.Duration(end - b.run.StartedNs)
 	}
-	if len(b.run.Overrides) > 0 {
-		b.notice("override", "This run did not do what the experiment's text says throughout: it was changed by --set "+strings.Join(b.run.Overrides, ", --set ")+".")
+	changed := slices.DeleteFunc(slices.Clone(b.run.Overrides), func(o string) bool { return strings.HasPrefix(o, "repetitions=") })
+	if len(changed) > 0 {
+		b.notice("override", "This run did not do what the experiment's text says throughout: it was changed by --set "+strings.Join(changed, ", --set ")+".")
 	}
 	switch {
 	case b.run.Status == record.Interrupted && !cut:
