@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"brink/internal/kernel"
 )
@@ -81,7 +82,7 @@ func (id *Identity) base() string {
 	}
 	first, _, _ := strings.Cut(id.Args[0], " ")
 	name := path.Base(strings.TrimSuffix(first, ":"))
-	if !interpreter.MatchString(name) {
+	if !interpreter().MatchString(name) {
 		return name
 	}
 	for i, arg := range id.Args[1:] {
@@ -95,7 +96,12 @@ func (id *Identity) base() string {
 	return name
 }
 
-var interpreter = regexp.MustCompile(`^(python[0-9.]*|ruby[0-9.]*|perl[0-9.]*)$`)
+var interpreter = expression(`^(python[0-9.]*|ruby[0-9.]*|perl[0-9.]*)$`)
+
+// expression is compiled when it is first used: only a watch needs it.
+func expression(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // option returns the value of a command-line option under any of its names.
 func (id *Identity) option(names ...string) (string, bool) {
@@ -164,9 +170,9 @@ func called(name string) func(top, one *Identity) bool {
 
 // anyNamed fits the file that is run or the name on the command line.
 func anyNamed(pattern string) func(top, one *Identity) bool {
-	expr := regexp.MustCompile(pattern)
+	expr := expression(pattern)
 	return func(top, _ *Identity) bool {
-		return expr.MatchString(path.Base(strings.TrimSuffix(top.Exe, " (deleted)"))) || expr.MatchString(top.base())
+		return expr().MatchString(path.Base(strings.TrimSuffix(top.Exe, " (deleted)"))) || expr().MatchString(top.base())
 	}
 }
 

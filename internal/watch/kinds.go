@@ -2,13 +2,12 @@ package watch
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
 var (
-	wsgiApp = regexp.MustCompile(`^[A-Za-z_][\w.]*(:[A-Za-z_][\w.()]*)?$`)
-	titled  = regexp.MustCompile(`^(?:gunicorn|puma).*\[(.*)\]`)
+	wsgiApp = expression(`^[A-Za-z_][\w.]*(:[A-Za-z_][\w.()]*)?$`)
+	titled  = expression(`^(?:gunicorn|puma).*\[(.*)\]`)
 )
 
 // gunicorn's class is on the command line, or shows in the shape of a worker:
@@ -69,14 +68,14 @@ func gthread(r recognition, top *Identity, why string) recognition {
 // appOf finds MODULE:APP, or what stands in brackets in a title.
 func appOf(top *Identity) string {
 	if len(top.Args) == 1 {
-		if m := titled.FindStringSubmatch(top.Args[0]); m != nil {
+		if m := titled().FindStringSubmatch(top.Args[0]); m != nil {
 			return m[1]
 		}
 		return ""
 	}
 	for i := len(top.Args) - 1; i > 1; i-- {
 		arg, before := top.Args[i], top.Args[i-1]
-		if wsgiApp.MatchString(arg) && (strings.Contains(arg, ":") || !strings.HasPrefix(before, "-") || strings.Contains(before, "=")) {
+		if wsgiApp().MatchString(arg) && (strings.Contains(arg, ":") || !strings.HasPrefix(before, "-") || strings.Contains(before, "=")) {
 			return arg
 		}
 	}
