@@ -88,6 +88,9 @@ func tally(all []verdict.Verdict) string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
 		}
 	}
+	if len(all) == 0 {
+		return "no hypotheses: the report describes and judges nothing"
+	}
 	return count(len(all), "hypothesis", "hypotheses") + ": " + strings.Join(parts, ", ")
 }
 

@@ -46,7 +46,7 @@ func (r Row) conclusion(c *Comparison) string {
 		}
 		return text + "."
 	case verdict.NotSupported:
-		return fmt.Sprintf("A difference of %s or more is Not Proven: these repetitions exclude it.", size)
+		return fmt.Sprintf("A difference of %s or more was looked for and not found (Not Proven): all that these repetitions allow is smaller.", size)
 	}
 	return fmt.Sprintf("Whether they differ by %s or more cannot be told from this (%s).", size, r.Level)
 }
