@@ -257,6 +257,17 @@ func TestEffectsDrawMarginsOnBothSides(t *testing.T) {
 	}
 }
 
+// A claim of at least so much more has its margin on one side only.
+func TestEffectsDrawAClaimedDirectionOnItsSide(t *testing.T) {
+	for side, wanted := range map[int]float64{1: 50, -1: -50} {
+		c := must(t)(Effects(EffectsInput{ID: "e", Unit: "%", Rows: []EffectRow{{Label: "A → B", Estimate: 90, Margin: ptr(50), Side: side}}}))
+		s := specOf(t, c)
+		if m := s.Layer[1].Data.Values; len(m) != 1 || m[0]["x"] != wanted {
+			t.Errorf("side %d: margins %v, want only %v", side, m, wanted)
+		}
+	}
+}
+
 func TestLadderMarksTheChangeAndKeepsGaps(t *testing.T) {
 	m := metric.Metric{Title: "Cold start", Unit: "s", Kind: metric.Ratio}
 	c := must(t)(Ladder(LadderInput{ID: "l", Metric: m, Change: 2, Steps: []LadderStep{{Step: "2x50", Median: ptr(19), Values: []float64{19}}, {Step: "4x50"}, {Step: "6x50", Median: ptr(49), AtLeast: true}}}))

@@ -467,3 +467,32 @@ func TestLoneOutlierIsKeptAndReportedBothWays(t *testing.T) {
 		})
 	}
 }
+
+// Five workers and four are not compared as if only the server differed.
+func TestEquivalentAlongAFactorRefusesWhatDiffersBesides(t *testing.T) {
+	for _, c := range []struct {
+		workers int
+		outcome Outcome
+		level   Level
+	}{{4, Supported, Measured}, {5, Inconclusive, Unknown}} {
+		var x bench
+		for i, server := range []string{"gunicorn", "go"} {
+			x.step("s4-"+server, nil)
+			s := &x.steps[i].Step
+			s.Factors = map[string]experiment.Level{"server": {Text: server}}
+			s.Apps = []experiment.App{{Name: server, Workers: 4, Threads: 1}}
+			if i == 1 {
+				s.Apps[0].Workers = c.workers
+			}
+			x.values("s4-"+server, "last_answer_s", 10, 10.1, 10.2, 10.1, 10, 10.2)
+		}
+		v := x.judge(t, experiment.Hypothesis{
+			ID: "servers", Form: experiment.Equivalent, Metric: "last_answer_s", Factor: "server",
+			Steps: []string{"s4-gunicorn", "s4-go"}, Margin: percent(10),
+		})[0]
+		want(t, v, c.outcome, c.level)
+		if c.outcome == Inconclusive && !strings.Contains(v.Sentence, "workers are 4 and 5") {
+			t.Errorf("the sentence does not say what differs: %s", v.Sentence)
+		}
+	}
+}
