@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"reflect"
 	"slices"
+
+	"brink/internal/stats"
 )
 
 // Design is an experiment expanded for one profile: what a lab executes.
@@ -106,20 +107,9 @@ func (e *Experiment) at(p *problems, scale float64) ([]Step, error) {
 }
 
 // Carries returns how many hypotheses n repetitions can carry: how many can
-// reach 0.05 after Holm's correction at complete separation, where the exact
-// two-sided p of Mann and Whitney is 2 / C(2n, n). It is 0 below 4.
-func Carries(n int) int {
-	if n < 1 {
-		return 0
-	}
-	arrangements := new(big.Int).Binomial(int64(2*n), int64(n))
-	// 0.05 / (2 / C) = C / 40
-	m := arrangements.Div(arrangements, big.NewInt(40))
-	if !m.IsInt64() || m.Int64() > 1<<30 {
-		return 1 << 30
-	}
-	return int(m.Int64())
-}
+// reach 0.05 after Holm's correction at complete separation of two steps. It is 0
+// below 4.
+func Carries(n int) int { return stats.HolmCapacity(stats.MannWhitneyMinP(n, n), 0.05) }
 
 // overburdened warns when the repetitions cannot carry the tested hypotheses.
 // Claims about an outcome are decided by agreement and are not counted.

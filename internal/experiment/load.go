@@ -11,7 +11,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"brink/internal/metric"
-	"brink/internal/textfile"
 )
 
 // Options change what a file says before it is checked.
@@ -35,16 +34,6 @@ type source struct {
 	profile    string
 	overridden bool
 	warnings   FileErrors
-}
-
-// Load reads and checks an experiment file. What is wrong with its content is
-// a FileErrors.
-func Load(path string, opts Options) (*Experiment, error) {
-	data, err := textfile.Read(path, MaxBytes)
-	if err != nil {
-		return nil, fmt.Errorf("experiment file %s: %w", path, err)
-	}
-	return Parse(path, data, opts)
 }
 
 // Parse checks the content of an experiment file; name stands for it in

@@ -2,10 +2,7 @@ package experiment
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,23 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
-
-func TestLoadReadsAFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "worker.yaml")
-	if err := os.WriteFile(path, []byte(good), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e, err := Load(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.Name != "worker" || len(e.Steps) != 3 {
-		t.Errorf("%+v", e)
-	}
-	if _, err := Load(path+"x", Options{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
-	}
-}
 
 func TestAllProblemsAtOnceInOrder(t *testing.T) {
 	file := strings.NewReplacer("workers: 4", "workers: 0", "title: A test\n", "title: \n", "kind: batch", "kind: bacth", "repetitions: 6", "repetitions: 0").Replace(good)

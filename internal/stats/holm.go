@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -43,7 +44,7 @@ func HolmCapacity(minP, alpha float64) int {
 	if !(minP > 0 && minP < alpha && alpha < 1) {
 		return 0
 	}
-	n := int(alpha / minP)
+	n := int(min(alpha/minP, math.MaxInt32))
 	if float64(n)*minP >= alpha {
 		n--
 	}
