@@ -87,21 +87,31 @@ AppServiceConsoleLogs.`,
 				return badInput(err)
 			}
 			defer r.Close()
-			return a.query(cmd, r, queryText(args[1]), asCSV)
+			text, err := queryText(args[1])
+			if err != nil {
+				return badInput(err)
+			}
+			return a.query(cmd, r, text, asCSV)
 		},
 	}
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	return cmd
 }
 
-// queryText is the SQL of a question that ships, or the argument itself.
-func queryText(arg string) string {
+// queryText is the SQL of a question that ships, or the argument itself. No
+// question in SQL is a single word.
+func queryText(arg string) (string, error) {
+	var names []string
 	for _, q := range record.Queries() {
 		if q.Name == arg {
-			return q.SQL
+			return q.SQL, nil
 		}
+		names = append(names, q.Name)
 	}
-	return arg
+	if strings.ContainsAny(arg, " \t\n(") {
+		return arg, nil
+	}
+	return "", fmt.Errorf("%q is neither SQL nor a question that ships; those are: %s", arg, strings.Join(names, ", "))
 }
 
 func completeQuery(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
