@@ -40,7 +40,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 
 // kinds of flag values, in words.
 var kinds = map[string]string{
-	"int": "a whole number", "int64": "a whole number", "duration": "a duration such as 30s", "bool": "true or false",
+	"int": "a whole number", "int64": "a whole number", "float64": "a number", "duration": "a duration such as 30s", "bool": "true or false",
 }
 
 // flagError says what is wrong with a flag.

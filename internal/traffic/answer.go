@@ -30,6 +30,7 @@ type answer struct {
 	body      int64 // bytes of content so far
 	pid       int32
 	servedNs  int64
+	by        Answerer
 	keepAlive bool
 	encoded   bool  // there is a transfer encoding: Content-Length does not count
 	chunked   bool  // ... and it ends in chunks
@@ -193,6 +194,10 @@ func (a *answer) header(line []byte) error {
 			if n, err := strconv.ParseInt(string(value), 10, 32); err == nil && n > 0 {
 				a.pid = int32(n)
 			}
+		}
+	case len("X-Brink-Front"):
+		if bytes.EqualFold(name, []byte("X-Brink-Front")) {
+			a.by = answererNamed(value)
 		}
 	case len("Content-Length"):
 		if bytes.EqualFold(name, []byte("Content-Length")) {

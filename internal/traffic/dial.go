@@ -13,25 +13,38 @@ import (
 )
 
 // Dialer opens a connection to an address, given as host:port. It must return
-// soon after ctx ends. Its errors should wrap a syscall.Errno such as
-// ECONNREFUSED where there is one, since that decides the Outcome.
+// soon after ctx ends, and closing its connection must end a Read and a Write
+// under way. What decides the Outcome is the syscall.Errno that an error of the
+// dialer or of its connection wraps (errors.Is): ECONNREFUSED, ECONNRESET,
+// ETIMEDOUT and so on. A network that has errors of its own must wrap one of
+// these.
 type Dialer func(ctx context.Context, addr string) (net.Conn, error)
 
-// systemDialer returns a dialer over the machine's network. A name is looked up
-// once, before the traffic starts; IPv4 is preferred, as an app that listens on
-// 0.0.0.0 or 127.0.0.1 is the usual case.
-func systemDialer(ctx context.Context, addr string) (Dialer, error) {
+// Lookup returns addr (host:port) with the host's IP address in the place of its
+// name. IPv4 is preferred, as an app that listens on 0.0.0.0 or 127.0.0.1 is the
+// usual case. An error wraps net.DNSError where the name was not found.
+func Lookup(ctx context.Context, addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {
-		return nil, fmt.Errorf("traffic: address is %q, want host:port", addr)
+		return "", fmt.Errorf("traffic: address is %q, want host:port", addr)
 	}
-	if _, err := netip.ParseAddr(host); err != nil {
-		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		if err != nil {
-			return nil, fmt.Errorf("traffic: look up %q: %w", host, err)
-		}
-		best := slices.IndexFunc(ips, func(ip netip.Addr) bool { return ip.Unmap().Is4() })
-		addr = net.JoinHostPort(ips[max(best, 0)].Unmap().String(), port)
+	if _, err := netip.ParseAddr(host); err == nil {
+		return addr, nil
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return "", fmt.Errorf("traffic: look up %q: %w", host, err)
+	}
+	best := slices.IndexFunc(ips, func(ip netip.Addr) bool { return ip.Unmap().Is4() })
+	return net.JoinHostPort(ips[max(best, 0)].Unmap().String(), port), nil
+}
+
+// systemDialer returns a dialer over the machine's network. A name is looked up
+// once, before the traffic starts.
+func systemDialer(ctx context.Context, addr string) (Dialer, error) {
+	addr, err := Lookup(ctx, addr)
+	if err != nil {
+		return nil, err
 	}
 	// TCP keep-alive probes would never come into play on connections this
 	// short and cost four system calls each.
@@ -41,9 +54,10 @@ func systemDialer(ctx context.Context, addr string) (Dialer, error) {
 	}, nil
 }
 
-// defaultConnections is DefaultConnections, or what this process may still open
-// less some room for its other files.
-func defaultConnections() int {
+// MostConnections is how many connections a run has at once unless its Spec says
+// otherwise: DefaultConnections, or what this process may still open less some
+// room for its other files.
+func MostConnections() int {
 	const room = 64
 	limit, open := fileLimit(), openFiles()
 	if limit < 0 {
@@ -83,18 +97,24 @@ func classify(err error) (Outcome, string) {
 		return OutcomeAborted, "closed in the middle of the answer"
 	case errors.Is(err, errEmpty):
 		return OutcomeAborted, err.Error()
+	case errors.Is(err, io.EOF): // of a dialer: an answer's end is no error
+		return OutcomeAborted, "closed before the connection stood"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return OutcomeRefused, "connection refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
 		return OutcomeReset, "connection reset by peer"
 	case errors.Is(err, syscall.ETIMEDOUT):
-		return OutcomeTimeout, "the kernel gave the connection up"
+		return OutcomeTimeout, "the network gave the connection up"
 	case errors.Is(err, syscall.EMFILE):
 		return OutcomeOutOfFiles, fmt.Sprintf("out of file descriptors: ulimit -n is %d", fileLimit())
 	case errors.Is(err, syscall.ENFILE):
 		return OutcomeOutOfFiles, "out of file descriptors: the system's table of open files is full"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return OutcomeOutOfPorts, "out of local ports: all of net.ipv4.ip_local_port_range is taken for this address"
+	}
+	var slow net.Error
+	if errors.As(err, &slow) && slow.Timeout() {
+		return OutcomeTimeout, shorten(err.Error())
 	}
 	return OutcomeUnreachable, shorten(err.Error())
 }

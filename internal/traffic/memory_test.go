@@ -78,7 +78,7 @@ func TestMemoryDoesNotGrowWithTheNumberOfRequests(t *testing.T) {
 		if n++; n == early {
 			earlyHeap, earlyResident = footprint(t)
 		}
-	}, traffic.WithDialer(dialEcho))
+	}, traffic.WithDial(dialEcho))
 	if err != nil || n != all || s.Count(traffic.OutcomeOK) != all {
 		t.Fatalf("error %v, %d probes, %d ok; want %d", err, n, s.Count(traffic.OutcomeOK), all)
 	}
@@ -106,7 +106,7 @@ func TestSlowSinkLosesNothing(t *testing.T) {
 		if p.Seq%1000 == 0 {
 			time.Sleep(5 * time.Millisecond)
 		}
-	}, traffic.WithDialer(dialEcho))
+	}, traffic.WithDial(dialEcho))
 	if err != nil {
 		t.Fatal(err)
 	}

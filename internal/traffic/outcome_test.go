@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,14 +64,14 @@ func closedPort(t *testing.T) string {
 }
 
 // one sends a single request and returns its probe.
-func one(t *testing.T, addr string, change func(*traffic.Spec)) traffic.Probe {
+func one(t *testing.T, addr string, change func(*traffic.Spec), opts ...traffic.Option) traffic.Probe {
 	t.Helper()
 	spec := traffic.Spec{Kind: traffic.KindBatch, Count: 1, Path: "/", Timeout: 20 * time.Second}
 	if change != nil {
 		change(&spec)
 	}
 	var got traffic.Probe
-	s, err := traffic.Run(t.Context(), clock.Real, spec, addr, func(p *traffic.Probe) { got = *p })
+	s, err := traffic.Run(t.Context(), clock.Real, spec, addr, func(p *traffic.Probe) { got = *p }, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,27 @@ func one(t *testing.T, addr string, change func(*traffic.Spec)) traffic.Probe {
 
 func impatient(s *traffic.Spec) { s.Timeout = 100 * time.Millisecond }
 
-// Each outcome is brought about for real, over loopback.
+// networks are the ways to the same server: the kernel's sockets as they are,
+// and a dialer whose connections do not show that they are the kernel's.
+var networks = map[string][]traffic.Option{
+	"kernel": nil,
+	"dialer": {traffic.WithDial(dialVeiled)},
+}
+
+// veiled has the methods of a net.Conn and no others.
+type veiled struct{ net.Conn }
+
+func dialVeiled(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("a network of its own: %w", err)
+	}
+	return veiled{c}, nil
+}
+
+// Each outcome is brought about for real, over loopback, and is the same over
+// either network.
 func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -131,24 +152,26 @@ func TestOutcomes(t *testing.T) {
 			}
 		}, impatient, traffic.OutcomeTimeout, 200, "answer incomplete after"},
 	} {
-		for _, reuse := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/reuse=%v", c.name, reuse), func(t *testing.T) {
-				t.Parallel()
-				addr := closedPort(t)
-				if c.server != nil {
-					addr = listen(t, c.server)
-				}
-				p := one(t, addr, func(s *traffic.Spec) {
-					s.Reuse = reuse
-					if c.change != nil {
-						c.change(s)
+		for network, opts := range networks {
+			for _, reuse := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/reuse=%v", c.name, network, reuse), func(t *testing.T) {
+					t.Parallel()
+					addr := closedPort(t)
+					if c.server != nil {
+						addr = listen(t, c.server)
 					}
+					p := one(t, addr, func(s *traffic.Spec) {
+						s.Reuse = reuse
+						if c.change != nil {
+							c.change(s)
+						}
+					}, opts...)
+					if p.Outcome != c.want || p.Status != c.status || !strings.HasPrefix(p.Err, c.err) || (c.err == "") != (p.Err == "") {
+						t.Errorf("%v, status %d, %q; want %v, %d, %q", p.Outcome, p.Status, p.Err, c.want, c.status, c.err)
+					}
+					inOrder(t, &p)
 				})
-				if p.Outcome != c.want || p.Status != c.status || !strings.HasPrefix(p.Err, c.err) || (c.err == "") != (p.Err == "") {
-					t.Errorf("%v, status %d, %q; want %v, %d, %q", p.Outcome, p.Status, p.Err, c.want, c.status, c.err)
-				}
-				inOrder(t, &p)
-			})
+			}
 		}
 	}
 }
@@ -188,8 +211,19 @@ func TestProbeSaysWhoServedIt(t *testing.T) {
 		t.Errorf("pid %d, served %d ns, %d bytes; want 4711, 1234, %d", p.Pid, p.ServedNs, p.Bytes, len(raw))
 	}
 	p = one(t, listen(t, say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), nil)
-	if p.Pid != 0 || p.ServedNs != -1 {
-		t.Errorf("unknown: pid %d, served %d ns; want 0, -1", p.Pid, p.ServedNs)
+	if p.Pid != 0 || p.ServedNs != -1 || p.By != traffic.ByUnknown {
+		t.Errorf("unknown: pid %d, served %d ns, by %q; want 0, -1, nobody", p.Pid, p.ServedNs, p.By)
+	}
+}
+
+func TestProbeSaysWhichSideOfTheFrontEndAnswered(t *testing.T) {
+	for header, want := range map[string]traffic.Answerer{
+		"app": traffic.ByApp, "frontend": traffic.ByFrontEnd, "somebody": traffic.ByUnknown,
+	} {
+		raw := "HTTP/1.1 503 Service Unavailable\r\nx-brink-front: " + header + "\r\nContent-Length: 0\r\n\r\n"
+		if p := one(t, listen(t, say(raw)), nil); p.By != want {
+			t.Errorf("%s: answered by %q, want %q", header, p.By, want)
+		}
 	}
 }
 
@@ -222,9 +256,10 @@ func counting(t *testing.T, perConnection int) (addr string, connections *atomic
 
 func TestConnectionReuseIsWhatWasAsked(t *testing.T) {
 	for _, c := range []struct {
+		network             string
 		reuse               bool
 		connections, reused int64
-	}{{true, 1, 9}, {false, 10, 0}} {
+	}{{"kernel", true, 1, 9}, {"kernel", false, 10, 0}, {"dialer", true, 1, 9}, {"dialer", false, 10, 0}} {
 		addr, connections := counting(t, 1000)
 		var reused int64
 		s, err := traffic.Run(t.Context(), clock.Real, traffic.Spec{
@@ -236,12 +271,12 @@ func TestConnectionReuseIsWhatWasAsked(t *testing.T) {
 			if p.Reused != (p.Connected == 0) {
 				t.Errorf("reused %v, but connected at %d", p.Reused, p.Connected)
 			}
-		})
+		}, networks[c.network]...)
 		if err != nil || s.Count(traffic.OutcomeOK) != 10 {
 			t.Errorf("error %v, outcomes %v", err, s.Outcomes)
 		}
 		if connections.Load() != c.connections || reused != c.reused {
-			t.Errorf("reuse %v: %d connections, %d requests on kept ones; want %d, %d", c.reuse, connections.Load(), reused, c.connections, c.reused)
+			t.Errorf("%s, reuse %v: %d connections, %d requests on kept ones; want %d, %d", c.network, c.reuse, connections.Load(), reused, c.connections, c.reused)
 		}
 	}
 }
@@ -263,20 +298,36 @@ func TestIdleConnectionThatWasClosedIsReplaced(t *testing.T) {
 }
 
 func TestCancellingARealRunLeavesNothingBehind(t *testing.T) {
-	addr := listen(t, untilHangUp) // the clean-up waits for each of its connections to be closed
-	ctx, cancel := context.WithCancel(t.Context())
-	var probes int
-	time.AfterFunc(200*time.Millisecond, cancel)
-	s, err := traffic.Run(ctx, clock.Real, traffic.Spec{
-		Kind: traffic.KindBatch, Count: 50, Path: "/", Timeout: time.Hour,
-	}, addr, func(p *traffic.Probe) {
-		probes++
-		if p.Outcome != traffic.OutcomeCanceled {
-			t.Errorf("request %d: %v", p.Seq, p.Outcome)
+	for network, opts := range networks {
+		t.Run(network, func(t *testing.T) {
+			addr := listen(t, untilHangUp) // the clean-up waits for each of its connections to be closed
+			before := runtime.NumGoroutine()
+			ctx, cancel := context.WithCancel(t.Context())
+			var probes int
+			time.AfterFunc(200*time.Millisecond, cancel)
+			s, err := traffic.Run(ctx, clock.Real, traffic.Spec{
+				Kind: traffic.KindBatch, Count: 50, Path: "/", Timeout: time.Hour,
+			}, addr, func(p *traffic.Probe) {
+				probes++
+				if p.Outcome != traffic.OutcomeCanceled {
+					t.Errorf("request %d: %v", p.Seq, p.Outcome)
+				}
+			}, opts...)
+			if err == nil || probes != 50 || s.Count(traffic.OutcomeCanceled) != 50 {
+				t.Errorf("error %v, %d probes, %d canceled; want 50 canceled", err, probes, s.Count(traffic.OutcomeCanceled))
+			}
+			noMoreThan(t, before)
+		})
+	}
+}
+
+// noMoreThan waits for the goroutines of a run and of its server to be gone.
+func noMoreThan(t *testing.T, before int) {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%d goroutines, %d before the run", runtime.NumGoroutine(), before)
 		}
-	})
-	if err == nil || probes != 50 || s.Count(traffic.OutcomeCanceled) != 50 {
-		t.Errorf("error %v, %d probes, %d canceled; want 50 canceled", err, probes, s.Count(traffic.OutcomeCanceled))
 	}
 }
 

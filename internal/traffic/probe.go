@@ -21,6 +21,7 @@ type Probe struct {
 	Reused    bool   // sent on a connection that had served another request
 	Err       string // why the outcome is not an answer, in a few words; else empty
 	Outcome   Outcome
+	By        Answerer // which side of a front end answered (header X-Brink-Front)
 }
 
 // Latency is the time from due to done, what somebody who wanted the answer
@@ -29,6 +30,35 @@ func (p *Probe) Latency() time.Duration { return time.Duration(p.Done - p.Due) }
 
 // SendLag is how late the request was sent. It is meaningless when Sent is 0.
 func (p *Probe) SendLag() time.Duration { return time.Duration(p.Sent - p.Due) }
+
+// Answerer is who gave an answer that came through a front end.
+type Answerer uint8
+
+// Who can have answered.
+const (
+	ByUnknown  Answerer = iota // no answer, or no front end that says
+	ByApp                      // the app behind the front end
+	ByFrontEnd                 // the front end itself, in the app's place
+)
+
+var answererNames = [...]string{"", "app", "frontend"}
+
+// String is the answerer's name in the header, and empty where it is unknown.
+func (a Answerer) String() string {
+	if int(a) < len(answererNames) {
+		return answererNames[a]
+	}
+	return fmt.Sprintf("answerer(%d)", uint8(a))
+}
+
+func answererNamed(name []byte) Answerer {
+	for i, n := range answererNames {
+		if n == string(name) {
+			return Answerer(i)
+		}
+	}
+	return ByUnknown
+}
 
 // Outcome is what became of a request.
 type Outcome uint8

@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math"
 	"sync"
@@ -17,12 +18,19 @@ type Option func(*options)
 
 type options struct {
 	dial     Dialer
+	tls      *tls.Config
 	inFlight *atomic.Int64
 }
 
-// WithDialer makes Run open its connections with d, which is given Run's addr
-// as it is, and not over the machine's own network.
-func WithDialer(d Dialer) Option { return func(o *options) { o.dial = d } }
+// WithDial makes Run open its connections with d, which is given Run's addr as
+// it is, and not over the machine's own network. Nothing else changes: the
+// schedule, the instants of a Probe and the outcomes are the same.
+func WithDial(d Dialer) Option { return func(o *options) { o.dial = d } }
+
+// WithTLS makes Run speak HTTP/1.1 over TLS. A connection stands, as in
+// Probe.Connected, when the handshake is over. The config is not changed; it
+// must name the server (ServerName) unless it verifies none.
+func WithTLS(config *tls.Config) Option { return func(o *options) { o.tls = config } }
 
 // WithInFlight makes Run keep the number of requests that have been sent and
 // have not ended in n, to which other runs may add theirs.
@@ -57,6 +65,9 @@ func Run(ctx context.Context, clk clock.Clock, spec Spec, addr string, sink func
 		if o.dial, err = systemDialer(ctx, addr); err != nil {
 			return Summary{}, err
 		}
+	}
+	if o.tls != nil {
+		o.dial = overTLS(o.dial, o.tls)
 	}
 	alarm, err := clk.NewAlarm(ctx)
 	if err != nil {
@@ -95,7 +106,7 @@ func newPool(clk clock.Clock, spec Spec, addr string, o options) *pool {
 		p.most = 1
 	}
 	if p.most == 0 {
-		p.most = defaultConnections()
+		p.most = MostConnections()
 	}
 	p.freed.L = &p.mu
 	return p

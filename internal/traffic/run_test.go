@@ -64,7 +64,7 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, clk *clock.Fake)) {
 // holding dials servers in memory that answer every request after hold, by clk.
 // A hold of zero or less never ends.
 func holding(clk clock.Clock, hold time.Duration) traffic.Option {
-	return traffic.WithDialer(func(context.Context, string) (net.Conn, error) {
+	return traffic.WithDial(func(context.Context, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		go func() {
 			defer theirs.Close()
@@ -182,6 +182,19 @@ func TestOpenLoopDoesNotWaitForTheServer(t *testing.T) {
 	})
 }
 
+// Of a Poisson process with two arrivals per hour, none comes in a second: that
+// is what was asked for, and not a rate that was missed.
+func TestNothingThatCameDueIsHeld(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, clk *clock.Fake) {
+		s, err := traffic.Run(t.Context(), clk, traffic.Spec{
+			Kind: traffic.KindRate, Rate: 1.0 / 1800, Arrivals: traffic.ArrivalsPoisson, Seed: 1, Duration: second, Path: "/", Timeout: second,
+		}, "app:80", func(*traffic.Probe) {}, holding(clk, second))
+		if err != nil || s.Scheduled != 0 || s.Shortfall != 0 || !s.Held {
+			t.Errorf("error %v, %d scheduled, shortfall %v, held %v: %s", err, s.Scheduled, s.Shortfall, s.Held, s.Reason)
+		}
+	})
+}
+
 func TestBatchIsSentAtOnceOrStaggered(t *testing.T) {
 	for _, stagger := range []time.Duration{0, 20 * ms} {
 		inVirtualTime(t, func(t *testing.T, clk *clock.Fake) {
@@ -238,7 +251,7 @@ func TestTimeoutCountsFromSent(t *testing.T) {
 }
 
 func TestTimeoutCoversConnecting(t *testing.T) {
-	never := traffic.WithDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+	never := traffic.WithDial(func(ctx context.Context, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})

@@ -129,7 +129,9 @@ func (t *tally) paced() bool { return t.spec.interval() > 0 }
 
 func (t *tally) rates(s *Summary, stopped bool) {
 	s.TargetRate = float64(time.Second) / float64(t.spec.interval())
-	s.Shortfall = 1 - float64(t.inTime)/float64(max(1, s.Scheduled))
+	if s.Scheduled > 0 { // none may have come due, of Poisson arrivals
+		s.Shortfall = 1 - float64(t.inTime)/float64(s.Scheduled)
+	}
 	span := t.spec.span()
 	if stopped {
 		span = min(span, s.Elapsed)

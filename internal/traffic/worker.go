@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -203,10 +202,10 @@ func (w *worker) digest(p []byte, readErr error) (bool, error) {
 func (w *worker) finish(err error) {
 	p := &w.probe
 	p.Done = w.pool.now()
-	p.Status, p.Pid, p.ServedNs = w.reply.status, w.reply.pid, w.reply.servedNs
+	p.Status, p.Pid, p.ServedNs, p.By = w.reply.status, w.reply.pid, w.reply.servedNs, w.reply.by
 	cut, writeErr := w.pool.arrive(w)
-	if writeErr != nil && errors.Is(err, net.ErrClosed) {
-		err = writeErr
+	if err != nil && writeErr != nil && p.FirstByte == 0 {
+		err = writeErr // what ended the read is that the failed write closed the connection
 	}
 	switch {
 	case err == nil:
