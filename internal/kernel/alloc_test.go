@@ -35,6 +35,7 @@ func ofFile[T any](t testing.TB, name string) func(*Reader[T], error) reading {
 func readings(t testing.TB) []reading {
 	t.Helper()
 	here, v1, v2 := live(t), open(t, "testdata/linux-3.10"), open(t, "testdata/linux-6.6")
+	recent := open(t, "testdata/linux-6.18")
 	p := must[*Process](t)(here.OpenProcess(os.Getpid()))
 	t.Cleanup(func() { p.Close() })
 	master := must[*Process](t)(v1.OpenProcess(812))
@@ -43,6 +44,7 @@ func readings(t testing.TB) []reading {
 		stat   PIDStat
 		status PIDStatus
 		sched  SchedStat
+		statm  PIDStatm
 		kids   []int
 	)
 	c1, c2 := must[*Cgroup](t)(v1.CgroupOf(812)), must[*Cgroup](t)(v2.CgroupOf(301))
@@ -50,6 +52,8 @@ func readings(t testing.TB) []reading {
 		ofFile[Meminfo](t, "meminfo")(here.MeminfoReader()),
 		ofFile[Vmstat](t, "vmstat")(here.VmstatReader()),
 		ofFile[Stat](t, "stat")(here.StatReader()),
+		ofFile[Diskstats](t, "diskstats")(here.DiskstatsReader()),
+		ofFile[Swaps](t, "swaps")(recent.SwapsReader()),
 		ofFile[Loadavg](t, "loadavg")(here.LoadavgReader()),
 		ofFile[Netstat](t, "netstat")(here.NetstatReader()),
 		ofFile[PSI](t, "pressure")(v2.PSIReader(PSICPU)),
@@ -57,10 +61,15 @@ func readings(t testing.TB) []reading {
 		ofFile[CgroupCPU](t, "cgroup v1 cpu")(c1.CPUReader()),
 		ofFile[CgroupMemory](t, "cgroup v2 memory")(c2.MemoryReader()),
 		ofFile[CgroupCPU](t, "cgroup v2 cpu")(c2.CPUReader()),
+		ofFile[CgroupMemory](t, "cgroup v1 memory usage")(c1.MemoryUsageReader()),
+		ofFile[CgroupMemory](t, "cgroup v2 memory usage")(c2.MemoryUsageReader()),
+		ofFile[CgroupCPU](t, "cgroup v1 cpu usage")(c1.CPUUsageReader()),
+		ofFile[CgroupCPU](t, "cgroup v2 cpu usage")(c2.CPUUsageReader()),
 		ofFile[CgroupPIDs](t, "cgroup pids")(c2.PIDsReader()),
 		ofFile[PSI](t, "cgroup pressure")(c2.PSIReader(PSIMemory)),
 		{"pid stat", func() error { return p.Stat(&stat) }},
 		{"pid status", func() error { return p.Status(&status) }},
+		{"pid statm", func() error { return p.Statm(&statm) }},
 		{"pid schedstat", func() error { return p.SchedStat(&sched) }},
 		{"children of one thread", func() (err error) { kids, err = master.Children(kids[:0]); return err }},
 	}
@@ -68,6 +77,17 @@ func readings(t testing.TB) []reading {
 		if one := readerOf(t, "pressure here", r, nil); one.take() == nil {
 			all = append(all, one)
 		}
+	}
+	if stats, err := here.TaskStats(); err == nil {
+		t.Cleanup(func() { stats.Close() })
+		var d Delays
+		if stats.Delays(os.Getpid(), &d) == nil {
+			all = append(all, reading{"delays", func() error { return stats.Delays(os.Getpid(), &d) }})
+		}
+	}
+	if k, err := here.Kswapd(); err == nil {
+		t.Cleanup(func() { k.Close() })
+		all = append(all, reading{"kswapd", func() error { _, err := k.Ticks(); return err }})
 	}
 	return append(all, socketReadings(t)...)
 }

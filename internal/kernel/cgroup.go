@@ -123,7 +123,7 @@ func (c *Cgroup) PSIReader(r PSIResource) (*Reader[PSI], error) {
 	if c.unified == "" {
 		return nil, fmt.Errorf("%s.pressure: %w: only cgroup v2 has it", r, ErrUnavailable)
 	}
-	return newReader(c.fs.root, "", part[PSI]{name: c.unified + "/" + string(r) + ".pressure", parse: parsePSI})
+	return newReader(c.fs.root, "", part[PSI]{name: c.unified + "/" + string(r) + ".pressure", parse: parsePSI, single: true})
 }
 
 // PSI reads the cgroup's RESOURCE.pressure file once.
@@ -132,7 +132,7 @@ func (c *Cgroup) PSI(r PSIResource) (PSI, error) { return once(c.PSIReader(r)) }
 // limitFile returns how a file with one limit is read: "max" in v2; in v1 a
 // negative number, or one near 2^63 that depends on the page size.
 func limitFile[T any](name string, slot func(*T) *Limit) part[T] {
-	return part[T]{name: name, parse: func(dst *T, b []byte) error {
+	return part[T]{name: name, single: true, parse: func(dst *T, b []byte) error {
 		return slot(dst).parse(bytes.TrimSpace(b))
 	}}
 }
@@ -161,14 +161,14 @@ func isNumber(b []byte) bool {
 
 // numFile returns how a file with one number is read.
 func numFile[T any](name string, slot func(*T) *Num) part[T] {
-	return part[T]{name: name, parse: func(dst *T, b []byte) error {
+	return part[T]{name: name, single: true, parse: func(dst *T, b []byte) error {
 		return parseSingle(slot(dst), "value", b)
 	}}
 }
 
 // flatFile returns how a file with lines of "key value" is read.
 func flatFile[T any](name string, slot func(*T, []byte) *Num) part[T] {
-	return part[T]{name: name, parse: func(dst *T, b []byte) error {
+	return part[T]{name: name, single: true, parse: func(dst *T, b []byte) error {
 		return parseFlat(b, func(key []byte) *Num { return slot(dst, key) })
 	}}
 }

@@ -39,20 +39,36 @@ func (c *Cgroup) CPUReader() (*Reader[CgroupCPU], error) {
 	return newReader(c.fs.root, "", parts...)
 }
 
+// CPUUsageReader is CPUReader without the quota and, in v1, without the split
+// into user and system: for sampling.
+func (c *Cgroup) CPUUsageReader() (*Reader[CgroupCPU], error) {
+	var parts []part[CgroupCPU]
+	if dir, ok := c.v1["cpu"]; ok {
+		parts = append(parts, partsIn(dir, cpuV1[:1])...)
+	}
+	if dir, ok := c.v1["cpuacct"]; ok {
+		parts = append(parts, partsIn(dir, cpuacctV1[:1])...)
+	}
+	if len(parts) == 0 {
+		return cgroupReader(c, "cpu", nil, cpuV2[:1])
+	}
+	return newReader(c.fs.root, "", parts...)
+}
+
 var cpuV2 = []part[CgroupCPU]{
 	flatFile("cpu.stat", (*CgroupCPU).statV2),
-	{name: "cpu.max", parse: parseCPUMax},
+	{name: "cpu.max", parse: parseCPUMax, single: true},
 }
 
 var cpuV1 = []part[CgroupCPU]{
-	{name: "cpu.stat", parse: parseCPUStatV1},
+	{name: "cpu.stat", parse: parseCPUStatV1, single: true},
 	limitFile("cpu.cfs_quota_us", func(c *CgroupCPU) *Limit { return &c.QuotaMicros }),
 	numFile("cpu.cfs_period_us", func(c *CgroupCPU) *Num { return &c.PeriodMicros }),
 }
 
 var cpuacctV1 = []part[CgroupCPU]{
-	{name: "cpuacct.usage", parse: parseCPUAcctUsage},
-	{name: "cpuacct.stat", parse: parseCPUAcctStat},
+	{name: "cpuacct.usage", parse: parseCPUAcctUsage, single: true},
+	{name: "cpuacct.stat", parse: parseCPUAcctStat, single: true},
 }
 
 func (c *CgroupCPU) statV2(key []byte) *Num {

@@ -1,6 +1,9 @@
 package kernel
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // CgroupMemory is what a cgroup's memory controller says, children included, in
 // bytes and, where a comment says so, events since the cgroup was made. A new
@@ -32,6 +35,7 @@ type CgroupMemory struct {
 	EventOOM                 Num // v2: the limit was hit and reclaim failed
 	EventOOMKill             Num // processes killed; v1 since 4.13
 	EventOOMGroupKill        Num // v2 since 5.17
+	LocalOOMKill             Num // v2 since 5.2: EventOOMKill without the children's
 	UnderOOM                 Num // v1: 1 while tasks wait for memory
 }
 
@@ -44,25 +48,38 @@ func (c *Cgroup) MemoryReader() (*Reader[CgroupMemory], error) {
 	return cgroupReader(c, "memory", memoryV1, memoryV2)
 }
 
-var memoryV2 = []part[CgroupMemory]{
+// MemoryUsageReader is MemoryReader without what changes only when somebody
+// changes it, and without peaks and local events: for sampling.
+func (c *Cgroup) MemoryUsageReader() (*Reader[CgroupMemory], error) {
+	return cgroupReader(c, "memory", memoryUsageV1, memoryUsageV2)
+}
+
+var memoryUsageV2 = []part[CgroupMemory]{
 	numFile("memory.current", func(m *CgroupMemory) *Num { return &m.Current }),
-	numFile("memory.peak", func(m *CgroupMemory) *Num { return &m.Peak }),
-	limitFile("memory.max", func(m *CgroupMemory) *Limit { return &m.Max }),
-	limitFile("memory.high", func(m *CgroupMemory) *Limit { return &m.High }),
 	numFile("memory.swap.current", func(m *CgroupMemory) *Num { return &m.SwapCurrent }),
-	limitFile("memory.swap.max", func(m *CgroupMemory) *Limit { return &m.SwapMax }),
 	flatFile("memory.events", (*CgroupMemory).event),
 	flatFile("memory.stat", (*CgroupMemory).statV2),
 }
 
-var memoryV1 = []part[CgroupMemory]{
+var memoryV2 = slices.Concat(memoryUsageV2, []part[CgroupMemory]{
+	numFile("memory.peak", func(m *CgroupMemory) *Num { return &m.Peak }),
+	limitFile("memory.max", func(m *CgroupMemory) *Limit { return &m.Max }),
+	limitFile("memory.high", func(m *CgroupMemory) *Limit { return &m.High }),
+	limitFile("memory.swap.max", func(m *CgroupMemory) *Limit { return &m.SwapMax }),
+	flatFile("memory.events.local", (*CgroupMemory).localEvent),
+})
+
+var memoryUsageV1 = []part[CgroupMemory]{
 	numFile("memory.usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Current }),
-	numFile("memory.max_usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Peak }),
-	limitFile("memory.limit_in_bytes", func(m *CgroupMemory) *Limit { return &m.Max }),
 	numFile("memory.failcnt", func(m *CgroupMemory) *Num { return &m.EventMax }),
 	flatFile("memory.oom_control", (*CgroupMemory).oomControl),
 	flatFile("memory.stat", (*CgroupMemory).statV1),
 }
+
+var memoryV1 = slices.Concat(memoryUsageV1, []part[CgroupMemory]{
+	numFile("memory.max_usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Peak }),
+	limitFile("memory.limit_in_bytes", func(m *CgroupMemory) *Limit { return &m.Max }),
+})
 
 func (m *CgroupMemory) event(key []byte) *Num {
 	switch string(key) {
@@ -78,6 +95,13 @@ func (m *CgroupMemory) event(key []byte) *Num {
 		return &m.EventOOMKill
 	case "oom_group_kill":
 		return &m.EventOOMGroupKill
+	}
+	return nil
+}
+
+func (m *CgroupMemory) localEvent(key []byte) *Num {
+	if string(key) == "oom_kill" {
+		return &m.LocalOOMKill
 	}
 	return nil
 }

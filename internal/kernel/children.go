@@ -45,6 +45,14 @@ func (p *Process) Children(dst []int) ([]int, error) {
 	return p.childrenOfAll(dst)
 }
 
+// Inherited appends the pids of the children that the process has forked from
+// its main thread or inherited to dst: orphans go to the first thread of the
+// reaper that lives, which is the main one. It allocates nothing. Where the
+// kernel lacks the file the result is that of Children.
+//
+// https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
+func (p *Process) Inherited(dst []int) ([]int, error) { return p.childrenOfMain(dst) }
+
 func (p *Process) childrenOfMain(dst []int) ([]int, error) {
 	if p.kids == nil {
 		kids, err := p.childrenReader(p.pid)

@@ -56,6 +56,12 @@ func sameReading[T any](a, b T) bool {
 		same := len(a.CPU) == len(b.CPU) && (len(a.CPU) == 0 || reflect.DeepEqual(a.CPU, b.CPU))
 		a.CPU, b.CPU = nil, nil
 		return same && reflect.DeepEqual(a, b)
+	case Diskstats:
+		b := any(b).(Diskstats)
+		return len(a.Disks) == 0 && len(b.Disks) == 0 || reflect.DeepEqual(a, b)
+	case Swaps:
+		b := any(b).(Swaps)
+		return len(a.Areas) == 0 && len(b.Areas) == 0 || reflect.DeepEqual(a, b)
 	case children:
 		b := any(b).(children)
 		return len(a.pids) == 0 && len(b.pids) == 0 || reflect.DeepEqual(a, b)
@@ -67,15 +73,18 @@ func sameReading[T any](a, b T) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func FuzzMeminfo(f *testing.F)   { fuzzParser(f, "testdata/*/proc/meminfo", parseMeminfo) }
-func FuzzVmstat(f *testing.F)    { fuzzParser(f, "testdata/*/proc/vmstat", parseVmstat) }
-func FuzzStat(f *testing.F)      { fuzzParser(f, "testdata/*/proc/stat", parseStat) }
-func FuzzLoadavg(f *testing.F)   { fuzzParser(f, "testdata/*/proc/loadavg", parseLoadavg) }
-func FuzzPSI(f *testing.F)       { fuzzParser(f, "testdata/*/proc/pressure/*", parsePSI) }
-func FuzzNetstat(f *testing.F)   { fuzzParser(f, "testdata/*/proc/net/[ns]*", parseNetstat) }
-func FuzzPIDStat(f *testing.F)   { fuzzParser(f, "testdata/*/proc/[0-9]*/stat", parsePIDStat) }
-func FuzzPIDStatus(f *testing.F) { fuzzParser(f, "testdata/*/proc/[0-9]*/status", parsePIDStatus) }
-func FuzzSchedStat(f *testing.F) { fuzzParser(f, "testdata/*/proc/[0-9]*/schedstat", parseSchedStat) }
+func FuzzMeminfo(f *testing.F)     { fuzzParser(f, "testdata/*/proc/meminfo", parseMeminfo) }
+func FuzzVmstat(f *testing.F)      { fuzzParser(f, "testdata/*/proc/vmstat", parseVmstat) }
+func FuzzStat(f *testing.F)        { fuzzParser(f, "testdata/*/proc/stat", parseStat) }
+func FuzzDiskstats(f *testing.F)   { fuzzParser(f, "testdata/*/proc/diskstats", parseDiskstats) }
+func FuzzControllers(f *testing.F) { fuzzParser(f, "testdata/*/proc/cgroups", parseControllers) }
+func FuzzSwaps(f *testing.F)       { fuzzParser(f, "testdata/*/proc/swaps", parseSwaps) }
+func FuzzLoadavg(f *testing.F)     { fuzzParser(f, "testdata/*/proc/loadavg", parseLoadavg) }
+func FuzzPSI(f *testing.F)         { fuzzParser(f, "testdata/*/proc/pressure/*", parsePSI) }
+func FuzzNetstat(f *testing.F)     { fuzzParser(f, "testdata/*/proc/net/[ns]*", parseNetstat) }
+func FuzzPIDStat(f *testing.F)     { fuzzParser(f, "testdata/*/proc/[0-9]*/stat", parsePIDStat) }
+func FuzzPIDStatus(f *testing.F)   { fuzzParser(f, "testdata/*/proc/[0-9]*/status", parsePIDStatus) }
+func FuzzSchedStat(f *testing.F)   { fuzzParser(f, "testdata/*/proc/[0-9]*/schedstat", parseSchedStat) }
 func FuzzChildren(f *testing.F) {
 	fuzzParser(f, "testdata/*/proc/[0-9]*/task/*/children", parseChildren)
 }

@@ -1,6 +1,9 @@
 package kernel
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
 // Meminfo is /proc/meminfo in bytes; HugePages fields are counts of pages of
 // HugepageSize. MemAvailable exists since 3.14 and may be lower than MemFree.
@@ -31,14 +34,29 @@ func (f *FS) Meminfo() (Meminfo, error) { return once(f.MeminfoReader()) }
 
 // MeminfoReader opens /proc/meminfo for repeated reading.
 func (f *FS) MeminfoReader() (*Reader[Meminfo], error) {
-	return newReader(f.root, "", part[Meminfo]{name: "proc/meminfo", parse: parseMeminfo})
+	return newReader(f.root, "", part[Meminfo]{name: "proc/meminfo", parse: parseMeminfo, single: true})
 }
 
+// NodeMeminfo reads the meminfo of one memory node once. The fields that only
+// the whole machine has (SwapTotal and the like) stay unknown.
+//
+// https://www.kernel.org/doc/html/latest/admin-guide/mm/numaperf.html
+func (f *FS) NodeMeminfo(node int) (Meminfo, error) {
+	name := fmt.Sprintf("sys/devices/system/node/node%d/meminfo", node)
+	return once(newReader(f.root, "", part[Meminfo]{name: name, parse: parseMeminfo}))
+}
+
+// parseMeminfo reads lines of "KEY: VALUE", which begin with "Node N" in the
+// file of a memory node.
 func parseMeminfo(m *Meminfo, b []byte) error {
 	var bad faults
 	for n := 1; len(b) > 0; n++ {
 		var line []byte
 		line, b = cutLine(b)
+		if rest, ok := bytes.CutPrefix(line, []byte("Node ")); ok {
+			_, rest = cutField(rest)
+			line = bytes.TrimLeft(rest, " ")
+		}
 		key, value, _ := bytes.Cut(line, []byte{':'})
 		if dst := m.amount(key); dst != nil {
 			if dst.Value, dst.Known = parseKB(value); !dst.Known {

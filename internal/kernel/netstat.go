@@ -30,9 +30,15 @@ func (f *FS) Netstat() (Netstat, error) { return once(f.NetstatReader()) }
 // NetstatReader opens /proc/net/netstat and snmp for repeated reading.
 func (f *FS) NetstatReader() (*Reader[Netstat], error) {
 	return newReader(f.root, "",
-		part[Netstat]{name: "proc/net/netstat", parse: parseNetstat},
-		part[Netstat]{name: "proc/net/snmp", parse: parseNetstat},
+		part[Netstat]{name: "proc/net/netstat", parse: parseNetstat, single: true},
+		part[Netstat]{name: "proc/net/snmp", parse: parseNetstat, single: true},
 	)
+}
+
+// TCPExtReader opens /proc/net/netstat alone: for sampling. The kernel makes
+// snmp up anew for each reading.
+func (f *FS) TCPExtReader() (*Reader[Netstat], error) {
+	return newReader(f.root, "", part[Netstat]{name: "proc/net/netstat", parse: parseNetstat, single: true})
 }
 
 // parseNetstat reads pairs of lines: "Group: names..." and "Group: values...".

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"strconv"
 )
 
 // FieldError names a field of a kernel file that is not in the form that the
@@ -59,19 +58,30 @@ func cutLine(b []byte) (line, rest []byte) {
 // cutField returns the next run of characters that are neither blanks nor
 // newlines; it is empty at the end.
 func cutField(b []byte) (field, rest []byte) {
-	b = bytes.TrimLeft(b, " \t\n")
-	if i := bytes.IndexAny(b, " \t\n"); i >= 0 {
-		return b[:i], b[i:]
+	from := 0
+	for from < len(b) && isBlank(b[from]) {
+		from++
 	}
-	return b, nil
+	to := from
+	for to < len(b) && !isBlank(b[to]) {
+		to++
+	}
+	return b[from:to], b[to:]
 }
 
-func parseNum(b []byte) (uint64, bool) {
-	v, err := strconv.ParseUint(string(b), 10, 64)
-	if err != nil {
-		return 0, false
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+
+// parseNum parses decimal digits and nothing else: strconv, which takes no
+// less, spends most of a reading's time.
+func parseNum(b []byte) (v uint64, ok bool) {
+	for _, c := range b {
+		digit := uint64(c - '0')
+		if digit > 9 || v > (math.MaxUint64-digit)/10 {
+			return 0, false
+		}
+		v = 10*v + digit
 	}
-	return v, true
+	return v, len(b) > 0
 }
 
 // parseKB parses "123 kB" into bytes. The unit is required: without it the

@@ -25,6 +25,7 @@ type Process struct {
 	stat    *Reader[PIDStat]
 	sched   *Reader[SchedStat]
 	status  *Reader[PIDStatus]
+	statm   *Reader[PIDStatm]
 	kids    *Reader[children]
 	syscall *Reader[PIDSyscall]
 	fds     *fdDir
@@ -42,7 +43,7 @@ func (f *FS) OpenProcess(pid int) (*Process, error) {
 		return nil, gone(explain(name, err))
 	}
 	p := &Process{fs: f, pid: pid, dir: dir, prefix: name + "/"}
-	if p.stat, err = newReader(dir, p.prefix, part[PIDStat]{name: "stat", parse: parsePIDStat}); err != nil {
+	if p.stat, err = newReader(dir, p.prefix, part[PIDStat]{name: "stat", parse: parsePIDStat, single: true}); err != nil {
 		dir.Close()
 		return nil, gone(err)
 	}
@@ -89,18 +90,18 @@ func (p *Process) Stat(dst *PIDStat) error {
 // SchedStat reads /proc/PID/schedstat: the main thread's, not the process's.
 // The error is [ErrGone] when the process has ended.
 func (p *Process) SchedStat(dst *SchedStat) error {
-	return readPart(p, &p.sched, dst, part[SchedStat]{name: "schedstat", parse: parseSchedStat})
+	return readPart(p, &p.sched, dst, part[SchedStat]{name: "schedstat", parse: parseSchedStat, single: true})
 }
 
 // Status reads /proc/PID/status. The error is [ErrGone] when the process has
 // ended.
 func (p *Process) Status(dst *PIDStatus) error {
-	return readPart(p, &p.status, dst, part[PIDStatus]{name: "status", parse: parsePIDStatus})
+	return readPart(p, &p.status, dst, part[PIDStatus]{name: "status", parse: parsePIDStatus, single: true})
 }
 
 // Close closes the process's files. It does not touch the process.
 func (p *Process) Close() error {
-	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.dir.Close())
+	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.statm.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.dir.Close())
 }
 
 // readPart takes a reading of a file of the process, opening it the first time.

@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +17,14 @@ const (
 
 // file is an open kernel file that is read again from its start each time.
 type file struct {
-	f    *os.File
-	name string // below the FS's root, for messages
-	buf  []byte
+	pread func(b []byte, at int64) (int, error)
+	close func() error
+	name  string // below the FS's root, for messages
+	buf   []byte
+	// single says that the kernel writes the file in one piece, so that what a
+	// read that leaves room returns is all of it. Files of many records end
+	// where a read returns nothing.
+	single bool
 }
 
 // openFile opens name below r; prefix completes it for messages. O_NONBLOCK
@@ -30,25 +34,42 @@ func openFile(r *os.Root, prefix, name string) (*file, error) {
 	if err != nil {
 		return nil, explain(prefix+name, err)
 	}
-	return &file{f: f, name: prefix + name, buf: make([]byte, firstBuffer)}, nil
+	fd := int(f.Fd())
+	return &file{
+		// Without os.File's own ReadAt, which always asks once more.
+		pread: func(b []byte, at int64) (int, error) { return unix.Pread(fd, b, at) },
+		close: f.Close,
+		name:  prefix + name,
+		buf:   make([]byte, firstBuffer),
+	}, nil
 }
-
-func (f *file) close() error { return f.f.Close() }
 
 // read returns the whole file; the bytes are valid until the next read.
 func (f *file) read() ([]byte, error) {
+	torn, size := false, 0
 	for {
-		n, err := f.f.ReadAt(f.buf, 0)
-		if err == io.EOF {
-			return f.buf[:n], nil
-		}
-		if err != nil {
+		n, err := f.pread(f.buf[size:], int64(size))
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ERANGE) && !torn:
+			// /proc/meminfo has been seen to answer this for a single read.
+			torn, size = true, 0
+			continue
+		case err != nil:
 			return nil, explain(f.name, err)
 		}
-		if len(f.buf) >= largestFile {
+		size += n
+		switch {
+		case n == 0, f.single && size < len(f.buf):
+			return f.buf[:size], nil
+		case size < len(f.buf):
+			continue
+		case size >= largestFile:
 			return nil, fmt.Errorf("%s: larger than %d MiB, which no kernel file of this kind is", f.name, largestFile>>20)
 		}
-		f.buf = make([]byte, 2*len(f.buf))
+		// From the start again: what was read may have changed meanwhile.
+		f.buf, size = make([]byte, 2*len(f.buf)), 0
 	}
 }
 
@@ -62,9 +83,10 @@ func (f *file) blame(err error) error {
 
 // part is one file of a reading and how it is understood.
 type part[T any] struct {
-	name  string
-	parse func(*T, []byte) error
-	file  *file
+	name   string
+	parse  func(*T, []byte) error
+	single bool // see file
+	file   *file
 }
 
 // Reader takes the same reading again and again. It keeps its files open and
@@ -91,6 +113,7 @@ func newReader[T any](r *os.Root, prefix string, parts ...part[T]) (*Reader[T], 
 			rd.Close()
 			return nil, err
 		}
+		f.single = p.single
 		p.file = f
 		rd.parts = append(rd.parts, p)
 	}

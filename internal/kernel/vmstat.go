@@ -11,22 +11,42 @@ import "bytes"
 // https://www.kernel.org/doc/html/latest/admin-guide/mm/concepts.html
 // https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/mm/vmstat.c
 type Vmstat struct {
-	PgscanKswapd, PgscanDirect          Num
-	PgscanKhugepaged                    Num // since 6.2
-	PgscanProactive                     Num // since 6.15, part of PgscanDirect before
-	PgstealKswapd, PgstealDirect        Num
-	PgstealKhugepaged                   Num // since 6.2
-	PgstealProactive                    Num // since 6.15
-	PgscanDirectThrottle                Num // events: a task was held back
-	Allocstall                          Num // events: an allocation reclaimed directly
-	Pswpin, Pswpout                     Num
-	Pgpgin, Pgpgout                     Num // KiB
-	Pgfault, Pgmajfault                 Num // events
-	WorkingsetRefaultAnon               Num // since 5.9, when anonymous pages got working sets
-	WorkingsetRefaultFile               Num // workingset_refault before 5.9, file pages only
-	OOMKill                             Num // events, since 4.13
-	CompactStall                        Num // events
+	PgscanKswapd, PgscanDirect     Num
+	PgscanKhugepaged               Num // since 6.2
+	PgscanProactive                Num // since 6.15, part of PgscanDirect before
+	PgscanAnon, PgscanFile         Num // since 5.8: the four above, by kind of page
+	PgstealKswapd, PgstealDirect   Num
+	PgstealKhugepaged              Num // since 6.2
+	PgstealProactive               Num // since 6.15
+	PgstealAnon, PgstealFile       Num // since 5.8
+	Pgsteal                        Num // before 3.5: all pages stolen, by whom is not said
+	PgscanDirectThrottle           Num // events: a task was held back
+	Allocstall                     Num // events: an allocation reclaimed directly
+	AllocstallNormal               Num // events, since 4.8: those for the zone normal
+	Pgrefill                       Num // looked at on the active lists
+	Pgactivate, Pgdeactivate       Num
+	SlabsScanned                   Num // objects of the kernel's own caches
+	KswapdInodesteal, Pginodesteal Num // pages freed with inodes
+	Pageoutrun                     Num // events: kswapd was woken and ran
+	PgpromoteSuccess, PgdemoteAll  Num // between memory tiers, since 5.18 and 5.15
+	Pgrotated                      Num
+	Pswpin, Pswpout                Num
+	SwpinZero, SwpoutZero          Num // since 6.13: pages of zeros, which Pswpin and Pswpout leave out
+	Zswpin, Zswpout                Num // since 6.2
+	Pgpgin, Pgpgout                Num // KiB
+	Pgfault, Pgmajfault            Num // events, major ones in both
+	WorkingsetRefaultAnon          Num // since 5.9, when anonymous pages got working sets
+	WorkingsetRefaultFile          Num // workingset_refault before 5.9, file pages only
+	WorkingsetActivate             Num // refaults of pages that were in use; both kinds
+	WorkingsetRestore              Num // refaults of pages that were active; both kinds, since 5.0
+	WorkingsetNodereclaim          Num
+	OOMKill                        Num // events, since 4.13
+	CompactStall                   Num // events
+
 	NrMapped, NrShmem, NrPageTablePages Num // now, not totals
+
+	// normal says that AllocstallNormal is to be added to Allocstall.
+	normal bool
 }
 
 // Vmstat reads /proc/vmstat once.
@@ -37,10 +57,35 @@ func (f *FS) VmstatReader() (*Reader[Vmstat], error) {
 	return newReader(f.root, "", part[Vmstat]{name: "proc/vmstat", parse: parseVmstat})
 }
 
-func parseVmstat(v *Vmstat, b []byte) error { return parseFlat(b, v.slot) }
+// parseVmstat reads lines of "key value". Before 2012 the pages stolen are
+// split by zone and only kswapd's are also counted by themselves: the others
+// were stolen directly.
+func parseVmstat(v *Vmstat, b []byte) error {
+	err := parseFlat(b, v.slot)
+	if v.normal {
+		v.Allocstall = v.Allocstall.Plus(v.AllocstallNormal)
+	}
+	if k := v.PgstealKswapd; !v.PgstealDirect.Known && v.Pgsteal.Known && k.Known && v.Pgsteal.Value >= k.Value {
+		v.PgstealDirect = Num{v.Pgsteal.Value - k.Value, true}
+	}
+	return err
+}
 
 func (v *Vmstat) slot(key []byte) *Num {
-	switch string(withoutZone(key)) {
+	if string(key) == "allocstall_normal" {
+		v.normal = true
+		return &v.AllocstallNormal
+	}
+	key = withoutZone(key)
+	if dst := v.reclaim(key); dst != nil {
+		return dst
+	}
+	return v.other(key)
+}
+
+// reclaim returns where a counter of the page reclaim goes.
+func (v *Vmstat) reclaim(key []byte) *Num {
+	switch string(key) {
 	case "pgscan_kswapd":
 		return &v.PgscanKswapd
 	case "pgscan_direct":
@@ -49,6 +94,10 @@ func (v *Vmstat) slot(key []byte) *Num {
 		return &v.PgscanKhugepaged
 	case "pgscan_proactive":
 		return &v.PgscanProactive
+	case "pgscan_anon":
+		return &v.PgscanAnon
+	case "pgscan_file":
+		return &v.PgscanFile
 	case "pgsteal_kswapd", "kswapd_steal":
 		return &v.PgstealKswapd
 	case "pgsteal_direct":
@@ -57,14 +106,55 @@ func (v *Vmstat) slot(key []byte) *Num {
 		return &v.PgstealKhugepaged
 	case "pgsteal_proactive":
 		return &v.PgstealProactive
+	case "pgsteal":
+		return &v.Pgsteal
+	case "pgsteal_anon":
+		return &v.PgstealAnon
+	case "pgsteal_file":
+		return &v.PgstealFile
 	case "pgscan_direct_throttle":
 		return &v.PgscanDirectThrottle
 	case "allocstall":
 		return &v.Allocstall
+	case "pgrefill":
+		return &v.Pgrefill
+	case "pgactivate":
+		return &v.Pgactivate
+	case "pgdeactivate":
+		return &v.Pgdeactivate
+	case "slabs_scanned":
+		return &v.SlabsScanned
+	case "kswapd_inodesteal":
+		return &v.KswapdInodesteal
+	case "pginodesteal":
+		return &v.Pginodesteal
+	case "pageoutrun":
+		return &v.Pageoutrun
+	case "pgrotated":
+		return &v.Pgrotated
+	case "pgpromote_success":
+		return &v.PgpromoteSuccess
+	case "pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive":
+		return &v.PgdemoteAll
+	}
+	return nil
+}
+
+// other returns where a counter that is not of the page reclaim goes.
+func (v *Vmstat) other(key []byte) *Num {
+	switch string(key) {
 	case "pswpin":
 		return &v.Pswpin
 	case "pswpout":
 		return &v.Pswpout
+	case "swpin_zero":
+		return &v.SwpinZero
+	case "swpout_zero":
+		return &v.SwpoutZero
+	case "zswpin":
+		return &v.Zswpin
+	case "zswpout":
+		return &v.Zswpout
 	case "pgpgin":
 		return &v.Pgpgin
 	case "pgpgout":
@@ -77,6 +167,12 @@ func (v *Vmstat) slot(key []byte) *Num {
 		return &v.WorkingsetRefaultAnon
 	case "workingset_refault_file", "workingset_refault":
 		return &v.WorkingsetRefaultFile
+	case "workingset_activate_anon", "workingset_activate_file", "workingset_activate":
+		return &v.WorkingsetActivate
+	case "workingset_restore_anon", "workingset_restore_file", "workingset_restore":
+		return &v.WorkingsetRestore
+	case "workingset_nodereclaim":
+		return &v.WorkingsetNodereclaim
 	case "oom_kill":
 		return &v.OOMKill
 	case "compact_stall":

@@ -42,6 +42,57 @@ func TestVmstatPrefixesAreNotSummed(t *testing.T) {
 	wantEqual(t, "pgmajfault", v.Pgmajfault, num(5))
 	wantEqual(t, "kswapd_steal", v.PgstealKswapd, num(8))
 	wantEqual(t, "pgsteal_direct", v.PgstealDirect, Num{})
+	wantEqual(t, "pgsteal", v.Pgsteal, num(3))
+}
+
+// The oldest form: 2.6.32 names what kswapd stole, and counts by zone what was
+// stolen in all.
+func TestVmstatBeforeStealWasSplit(t *testing.T) {
+	f, _ := tree(t, map[string]string{"proc/vmstat": "pgsteal_dma 1\npgsteal_dma32 40\npgsteal_normal 500\n" +
+		"pgscan_kswapd_normal 900\npgscan_direct_normal 70\nslabs_scanned 8\nkswapd_steal 501\nallocstall 6\n"})
+	v := must[Vmstat](t)(f.Vmstat())
+	wantEqual(t, "kswapd", v.PgstealKswapd, num(501))
+	wantEqual(t, "direct", v.PgstealDirect, num(1+40+500-501))
+	wantEqual(t, "slabs", v.SlabsScanned, num(8))
+	wantEqual(t, "allocstall of the zone normal", v.AllocstallNormal, Num{})
+}
+
+// A zone that cannot be read leaves the sum unknown, not too small.
+func TestVmstatSumOverZonesIsWholeOrUnknown(t *testing.T) {
+	for _, text := range []string{
+		"allocstall_dma 1\nallocstall_normal x\nallocstall_movable 3\n",
+		"allocstall_dma 1\nallocstall_normal 2\nallocstall_movable x\n",
+	} {
+		f, _ := tree(t, map[string]string{"proc/vmstat": text})
+		v, err := f.Vmstat()
+		if err == nil {
+			t.Errorf("%q: no error", text)
+		}
+		wantEqual(t, "allocstall", v.Allocstall, Num{})
+	}
+}
+
+// The counters that came or were split between 5.9 and 6.18, as mm/vmstat.c
+// names them.
+func TestVmstatOfARecentKernel(t *testing.T) {
+	v := must[Vmstat](t)(open(t, "testdata/linux-6.18").Vmstat())
+	for name, c := range map[string]struct {
+		got  Num
+		want uint64
+	}{
+		"activate, both kinds": {v.WorkingsetActivate, 300 + 44}, "restore, both kinds": {v.WorkingsetRestore, 20 + 3},
+		"nodereclaim": {v.WorkingsetNodereclaim, 17}, "scan anon": {v.PgscanAnon, 61000}, "scan file": {v.PgscanFile, 39010},
+		"steal anon": {v.PgstealAnon, 51000}, "steal file": {v.PgstealFile, 29009}, "proactive scan": {v.PgscanProactive, 6},
+		"proactive steal": {v.PgstealProactive, 5}, "normal": {v.AllocstallNormal, 700}, "allocstall": {v.Allocstall, 30 + 700 + 1},
+		"refill": {v.Pgrefill, 120}, "run of kswapd": {v.Pageoutrun, 90}, "demoted": {v.PgdemoteAll, 1 + 2 + 3 + 4},
+		"zeros in": {v.SwpinZero, 8}, "zeros out": {v.SwpoutZero, 9}, "zswpout": {v.Zswpout, 12},
+		"faults": {v.Pgfault, 5000000}, "activate": {v.Pgactivate, 222}, "deactivate": {v.Pgdeactivate, 111},
+	} {
+		wantEqual(t, name, c.got, num(c.want))
+	}
+	// The kernel counts the same pages by who took them and by their kind.
+	by := v.PgscanKswapd.Plus(v.PgscanDirect).Plus(v.PgscanKhugepaged).Plus(v.PgscanProactive)
+	wantEqual(t, "scanned by whom and by kind", by, v.PgscanAnon.Plus(v.PgscanFile))
 }
 
 func TestVmstatBadFieldIsNamed(t *testing.T) {
