@@ -20,6 +20,7 @@ need-bench:
 .PHONY: bin/brink
 bin/brink: $(VENDOR)
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X brink/internal/cli.Version=$(VERSION)' -o bin/brink ./cmd/brink
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/brink-exporter ./cmd/brink-exporter
 
 $(VENDOR): internal/report/web/package.json internal/report/web/package-lock.json
 	@cd internal/report/web && npm ci --no-audit --no-fund --silent && npm run --silent build

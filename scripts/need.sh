@@ -12,20 +12,27 @@ need() { # need PACKAGE COMMAND...: the package is wanted when the command fails
 
 need python3-flask /usr/bin/python3 -c 'import flask'
 need gunicorn /usr/bin/python3 -c 'import gunicorn'
+need python3-gevent /usr/bin/python3 -c 'import gevent'
+need python3-uvicorn /usr/bin/python3 -c 'import uvicorn'
 need nodejs node --version
 need npm npm --version
 if [ "${1:-}" = test ]; then
-	need python3-gevent /usr/bin/python3 -c 'import gevent'
 	need chromium chromium --version
 	need fonts-dejavu-core test -d /usr/share/fonts/truetype/dejavu
 	need iproute2 ss --version
 	need procps pgrep --version
 	need util-linux taskset --version
 	need gcc cc --version
+	need qemu-system-x86 qemu-system-x86_64 --version
+	need mmdebstrap mmdebstrap --version
+	need e2fsprogs sh -c 'command -v mke2fs || test -x /sbin/mke2fs'
 	need uwsgi-core uwsgi-core --version
 	need uwsgi-plugin-python3 test -e /usr/lib/uwsgi/plugins/python3_plugin.so
 	need php-fpm sh -c 'command -v php-fpm || ls /usr/sbin/php-fpm*'
 	need apache2-bin test -x /usr/sbin/apache2
+	need nginx-light test -x /usr/sbin/nginx
+	need puma test -x /usr/bin/puma
+	need prometheus promtool --version
 fi
 [ "${1:-}" != bench ] || need prometheus-node-exporter prometheus-node-exporter --version
 [ -n "$want" ] || exit 0
@@ -45,6 +52,13 @@ fi
 echo "brink: installing$want (the apps under test run on the distribution's own packages)"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
+# Debian starts the servers that it installs, unless this file forbids it.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	trap '$sudo rm -f $policy' EXIT
+	printf '#!/bin/sh\nexit 101\n' | $sudo tee $policy >/dev/null
+	$sudo chmod +x $policy
+fi
 # shellcheck disable=SC2086
 if ! { $sudo apt-get update -q && $sudo apt-get install -q -y --no-install-recommends $want; } >"$log" 2>&1; then
 	tail -n 5 "$log" >&2

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
+	"brink/internal/gauge"
 	"brink/internal/watch"
 )
 
@@ -21,11 +22,12 @@ const soonest = 100 * time.Millisecond
 
 // watching is what `brink watch` was asked for.
 type watching struct {
-	listen []string
-	pids   []int
-	once   bool
-	every  time.Duration
-	lasts  time.Duration
+	listen     []string
+	pids       []int
+	once       bool
+	every      time.Duration
+	lasts      time.Duration
+	prometheus string
 }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -41,7 +43,8 @@ Without root, only servers of the same user can be looked into; of all others
 the accept queue is shown.`,
 		Example: `  brink watch
   brink watch --listen :8000 --once
-  brink watch --pid 812 --json --every 500ms --for 1m`,
+  brink watch --pid 812 --json --every 500ms --for 1m
+  brink watch --prometheus 9464`,
 		Args:              arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,18 +52,19 @@ the accept queue is shown.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.listen, "listen", nil, "only servers on this `address`: :8000 or 127.0.0.1:8000 (repeatable)")
+	f.StringArrayVar(&o.listen, "listen", nil, "only servers on this `address`: :8000, 127.0.0.1:8000 or unix:/run/app.sock (repeatable)")
 	f.IntSliceVar(&o.pids, "pid", nil, "only the server of this `process`: a master, a worker or what started it (repeatable)")
 	f.BoolVar(&o.once, "once", false, "print one reading with all details; takes two, --every apart")
 	f.DurationVar(&o.every, "every", time.Second, "time between readings, at least 100ms")
 	f.DurationVar(&o.lasts, "for", 0, "stop after this time (default: until ctrl-c)")
+	f.StringVar(&o.prometheus, "prometheus", "", "serve metrics at this `address`; a port alone is on 127.0.0.1")
 	return cmd
 }
 
-func (o *watching) config(detail bool) (watch.Config, error) {
-	c := watch.Config{PIDs: o.pids, Detail: detail}
+func (o *watching) config(detail bool) (gauge.Config, error) {
+	c := gauge.Config{PIDs: o.pids, Detail: detail}
 	for _, text := range o.listen {
-		address, err := watch.ParseAddress(text)
+		address, err := gauge.ParseAddress(text)
 		if err != nil {
 			return c, fmt.Errorf("--listen %w", err)
 		}
@@ -78,6 +82,8 @@ func (o *watching) config(detail bool) (watch.Config, error) {
 		return c, fmt.Errorf("--for %v: it must be above 0", o.lasts)
 	case o.once && o.lasts > 0:
 		return c, errors.New("--once and --for exclude each other")
+	case o.prometheus != "" && o.once:
+		return c, errors.New("--once and --prometheus exclude each other")
 	}
 	return c, nil
 }
@@ -87,11 +93,14 @@ func (a *app) watch(ctx context.Context, o watching) error {
 	if err != nil {
 		return badInput(err)
 	}
-	w, err := watch.New(c)
+	if o.prometheus != "" {
+		return a.export(o)
+	}
+	g, err := gauge.New(c)
 	if err != nil {
 		return badInput(err)
 	}
-	defer w.Close()
+	defer g.Close()
 	if o.lasts > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.lasts)
@@ -100,24 +109,24 @@ func (a *app) watch(ctx context.Context, o watching) error {
 	out, isFile := a.stdout.(*os.File)
 	switch {
 	case o.once:
-		return a.watchOnce(ctx, w, o)
+		return a.watchOnce(ctx, g, o)
 	case a.json:
 		enc := json.NewEncoder(a.stdout)
 		enc.SetEscapeHTML(false)
-		return broken(readings(ctx, w, o.every, func(s *watch.Snapshot) error { return enc.Encode(s) }))
+		return broken(readings(ctx, g, o.every, func(s *gauge.Snapshot) error { return enc.Encode(watch.Document(s)) }))
 	case isFile && interactive(out):
-		return broken(watchLive(ctx, w, o.every, out))
+		return broken(watchLive(ctx, g, o.every, out))
 	}
-	return broken(readings(ctx, w, o.every, func(s *watch.Snapshot) error { return printTable(a.stdout, s) }))
+	return broken(readings(ctx, g, o.every, func(s *gauge.Snapshot) error { return printTable(a.stdout, s) }))
 }
 
 // readings takes one reading after the other until the context ends, which is
 // how a watch ends.
-func readings(ctx context.Context, w *watch.Watcher, every time.Duration, each func(*watch.Snapshot) error) error {
+func readings(ctx context.Context, g *gauge.Gauge, every time.Duration, each func(*gauge.Snapshot) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		s, err := w.Sample(time.Now())
+		s, err := g.Sample(time.Now())
 		if err != nil {
 			return err
 		}
@@ -132,15 +141,15 @@ func readings(ctx context.Context, w *watch.Watcher, every time.Duration, each f
 	}
 }
 
-func printTable(out io.Writer, s *watch.Snapshot) error {
-	_, err := fmt.Fprintf(out, "%s\n%s\n\n", s.At.Format(time.TimeOnly), harmless(strings.Join(s.Table(), "\n")))
+func printTable(out io.Writer, s *gauge.Snapshot) error {
+	_, err := fmt.Fprintf(out, "%s\n%s\n\n", s.At.Format(time.TimeOnly), harmless(strings.Join(watch.Table(s), "\n")))
 	return err
 }
 
 // watchOnce prints the second of two readings: much is told by what happened
 // between them.
-func (a *app) watchOnce(ctx context.Context, w *watch.Watcher, o watching) error {
-	if _, err := w.Sample(time.Now()); err != nil {
+func (a *app) watchOnce(ctx context.Context, g *gauge.Gauge, o watching) error {
+	if _, err := g.Sample(time.Now()); err != nil {
 		return broken(err)
 	}
 	select {
@@ -148,7 +157,7 @@ func (a *app) watchOnce(ctx context.Context, w *watch.Watcher, o watching) error
 		return ctx.Err()
 	case <-time.After(o.every):
 	}
-	s, err := w.Sample(time.Now())
+	s, err := g.Sample(time.Now())
 	if err != nil {
 		return broken(err)
 	}
@@ -156,11 +165,11 @@ func (a *app) watchOnce(ctx context.Context, w *watch.Watcher, o watching) error
 		return badInput(errors.New("nothing listens there, or it may only be looked at by its user or root"))
 	}
 	if a.json {
-		return a.printJSON(s)
+		return a.printJSON(watch.Document(s))
 	}
-	lines := s.Table()
+	lines := watch.Table(s)
 	for _, server := range s.Servers {
-		lines = append(append(lines, ""), server.Details()...)
+		lines = append(append(lines, ""), watch.Details(server)...)
 	}
 	_, err = fmt.Fprintln(a.stdout, harmless(strings.Join(lines, "\n")))
 	return err
@@ -168,7 +177,7 @@ func (a *app) watchOnce(ctx context.Context, w *watch.Watcher, o watching) error
 
 // watchModel is the table on a terminal.
 type watchModel struct {
-	w      *watch.Watcher
+	g      *gauge.Gauge
 	every  time.Duration
 	lines  []string
 	err    error
@@ -177,8 +186,8 @@ type watchModel struct {
 	height int
 }
 
-func watchLive(ctx context.Context, w *watch.Watcher, every time.Duration, out *os.File) error {
-	m := watchModel{w: w, every: every, width: widest, height: 24}
+func watchLive(ctx context.Context, g *gauge.Gauge, every time.Duration, out *os.File) error {
+	m := watchModel{g: g, every: every, width: widest, height: 24}
 	p := tea.NewProgram(m, tea.WithOutput(out), tea.WithContext(ctx), tea.WithoutSignalHandler())
 	end, err := p.Run()
 	if ctx.Err() != nil {
@@ -207,22 +216,22 @@ func (m watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return m, tea.Quit
 		case "d":
 			m.detail = !m.detail
-			m.w.SetDetail(m.detail)
+			m.g.SetDetail(m.detail)
 		}
 	}
 	return m, nil
 }
 
 func (m watchModel) read() watchModel {
-	s, err := m.w.Sample(time.Now())
+	s, err := m.g.Sample(time.Now())
 	if err != nil {
 		m.err = err
 		return m
 	}
-	m.lines = s.Table()
+	m.lines = watch.Table(s)
 	if m.detail {
 		for _, server := range s.Servers {
-			m.lines = append(append(m.lines, ""), server.Details()...)
+			m.lines = append(append(m.lines, ""), watch.Details(server)...)
 		}
 	}
 	return m

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 )
 
 // runWatch runs the command as the root command would.
@@ -35,6 +36,7 @@ func TestWatchRefusesBadInput(t *testing.T) {
 		{[]string{"--every", "99ms"}, "--every 99ms: it must be 100ms or more"},
 		{[]string{"--for", "-1s"}, "--for -1s: it must be above 0"},
 		{[]string{"--once", "--for", "1s"}, "--once and --for exclude each other"},
+		{[]string{"--once", "--prometheus", "9464"}, "--once and --prometheus exclude each other"},
 		{[]string{"--once", "--every", "100ms", "--listen", "127.0.0.1:1"}, "nothing listens there"},
 	} {
 		_, _, err := runWatch(t.Context(), false, c.args...)
@@ -85,5 +87,15 @@ func TestWatchPrintsTablesWithoutTerminal(t *testing.T) {
 	}
 	if n := strings.Count(out, "LISTEN"); n < 2 || strings.ContainsRune(out, '\x1b') {
 		t.Errorf("%d tables, want several and no control characters:\n%s", n, out)
+	}
+}
+
+// The exporter is asked for what the command line of brink asks for, and an
+// address cannot be taken for a flag.
+func TestExporterArguments(t *testing.T) {
+	o := watching{listen: []string{":80", "[::1]:81"}, pids: []int{4, 5}, every: 2 * time.Second, lasts: time.Minute, prometheus: "--help"}
+	want := "--every=2s --for=1m0s --listen=:80 --listen=[::1]:81 --pid=4 --pid=5 --quiet -- --help"
+	if got := strings.Join(o.exporterArguments(true), " "); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

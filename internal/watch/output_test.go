@@ -7,37 +7,44 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brink/internal/gauge"
+	"brink/internal/kernel"
 )
 
+func num(n uint64) kernel.Num { return kernel.Num{Value: n, Known: true} }
+
+func known(v float64) gauge.Measure { return gauge.Measure{Value: v, Known: true} }
+
 // example is a reading with everything in it that can be known or unknown.
-func example() *Snapshot {
-	return &Snapshot{
+func example() *gauge.Snapshot {
+	return &gauge.Snapshot{
 		At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Interval: time.Second,
-		Servers: []*Server{
+		Servers: []*gauge.Server{
 			{
-				Name: "gunicorn app:app", Kind: GunicornSync, Why: "because", PID: 10,
+				Name: "gunicorn app:app", Kind: gauge.GunicornSync, Why: "because", PID: 10,
 				Workers: num(4), Busy: num(3), BusyAtLeast: 3, Idle: num(1), Queued: num(2), Open: num(3),
-				CPU: Measure{0.25, true}, RSSBytes: 64 << 20, Service: Measure{0.2, true}, Rate: Measure{15, true},
-				Total: Totals{WorkerSeconds: 40, BusySeconds: 30, CPUSeconds: 2.5},
-				Sockets: []Socket{{Local: netip.MustParseAddrPort("127.0.0.1:8000"), Inode: 1, Queue: 2, Limit: num(64),
-					Oldest: Measure{1.5, true}, Abandoned: num(1), Drops: num(0), DropsTotal: num(7), QueueSeconds: 12}},
-				Processes: []Process{
+				CPU: known(0.25), RSSBytes: 64 << 20, Service: known(0.2), Rate: known(15),
+				Total: gauge.Totals{WorkerSeconds: 40, BusySeconds: 30, CPUSeconds: 2.5},
+				Sockets: []gauge.Socket{{Local: netip.MustParseAddrPort("127.0.0.1:8000"), Inode: 1, Queue: 2, Limit: num(64),
+					Oldest: known(1.5), Abandoned: num(1), Drops: num(0), DropsTotal: num(7), QueueSeconds: 12}},
+				Processes: []gauge.Process{
 					{PID: 10, Master: true, RunState: 'S'},
-					{PID: 11, State: Busy, RunState: 'S', Held: num(1), Serving: num(1), Unread: num(0),
-						Wait: Wait{Call: "poll", Peer: netip.MustParseAddrPort("10.0.0.1:5432")}},
+					{PID: 11, State: gauge.Busy, RunState: 'S', Held: num(1), Serving: num(1), Unread: num(0),
+						Wait: gauge.Wait{Call: "poll", Peer: netip.MustParseAddrPort("10.0.0.1:5432")}},
 				},
 			},
 			{
-				Name: "node", Kind: Node, Why: "because", PID: 20, BusyAtLeast: 0,
-				Sockets: []Socket{{Local: netip.MustParseAddrPort("[::]:3000"), Inode: 2}}, Processes: []Process{{PID: 20}},
+				Name: "node", Kind: gauge.Node, Why: "because", PID: 20, BusyAtLeast: 0,
+				Sockets: []gauge.Socket{{Local: netip.MustParseAddrPort("[::]:3000"), Inode: 2}}, Processes: []gauge.Process{{PID: 20}},
 			},
-			{Kind: UnknownKind, Why: "rights", NetNS: 77, Sockets: []Socket{{Local: netip.MustParseAddrPort("0.0.0.0:22"), Inode: 3, Queue: 1}}},
+			{Kind: gauge.UnknownKind, Why: "rights", NetNS: 77, Sockets: []gauge.Socket{{Local: netip.MustParseAddrPort("0.0.0.0:22"), Inode: 3, Queue: 1}}},
 		},
 	}
 }
 
 func TestJSON(t *testing.T) {
-	b, err := json.Marshal(example())
+	b, err := json.Marshal(Document(example()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +87,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	lines := example().Table()
+	lines := Table(example())
 	want := [][]string{
 		{"LISTEN", "APP", "KIND", "WORKERS", "BUSY", "IDLE", "QUEUED", "OLDEST", "CPU", "MEM", "SUSTAINS", "WAIT"},
 		{"127.0.0.1:8000", "gunicorn", "app:app", "gunicorn", "sync", "4", "3", "1", "2", "1.5s", "25.0%", "64", "MB", "20/s", "102ms"},
@@ -95,7 +102,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("line %d: %q, want %q", i, got, want[i])
 		}
 	}
-	details := strings.Join(example().Servers[0].Details(), "\n")
+	details := strings.Join(Details(example().Servers[0]), "\n")
 	for _, part := range []string{"because", "pid 10: master", "pid 11: busy", "in poll, probably for 10.0.0.1:5432", "abandoned 1"} {
 		if !strings.Contains(details, part) {
 			t.Errorf("details lack %q:\n%s", part, details)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"brink/internal/gauge"
 	"brink/internal/kernel"
 )
 
@@ -20,33 +21,33 @@ var headings = []string{"LISTEN", "APP", "KIND", "WORKERS", "BUSY", "IDLE", "QUE
 const textColumns = 3
 
 // Table returns the snapshot as lines of text, the first being the headings.
-func (s *Snapshot) Table() []string {
+func Table(s *gauge.Snapshot) []string {
 	rows := [][]string{headings}
 	for _, server := range s.Servers {
-		rows = append(rows, server.row())
+		rows = append(rows, row(server))
 	}
 	return align(rows)
 }
 
-func (s *Server) row() []string {
-	wait, _ := s.ExpectedWait()
+func row(s *gauge.Server) []string {
+	wait, _ := ExpectedWait(s)
 	return []string{
-		s.address(), cmp.Or(s.Name, unknownMark), string(s.Kind),
-		count(s.Workers), atLeast(s.Busy, s.BusyAtLeast), count(s.Idle), atLeast(s.Queued, s.queue()),
-		s.oldest(), share100(s.CPU), s.memory(), perSecond(s.Sustainable()), duration(wait),
+		address(s), cmp.Or(s.Name, unknownMark), string(s.Kind),
+		count(s.Workers), atLeast(s.Busy, s.BusyAtLeast), count(s.Idle), atLeast(s.Queued, queued(s)),
+		oldest(s), share100(s.CPU), memory(s), perSecond(Sustainable(s)), duration(wait),
 	}
 }
 
 // address is the first socket's, with the number of others.
-func (s *Server) address() string {
-	text := s.Sockets[0].Local.String()
+func address(s *gauge.Server) string {
+	text := s.Sockets[0].Address()
 	if more := len(s.Sockets) - 1; more > 0 {
 		text += " +" + strconv.Itoa(more)
 	}
 	return text
 }
 
-func (s *Server) queue() uint64 {
+func queued(s *gauge.Server) uint64 {
 	var n uint64
 	for i := range s.Sockets {
 		n += uint64(s.Sockets[i].Queue)
@@ -55,11 +56,11 @@ func (s *Server) queue() uint64 {
 }
 
 // oldest is the longest wait in any of the queues.
-func (s *Server) oldest() string {
-	if s.queue() == 0 {
+func oldest(s *gauge.Server) string {
+	if queued(s) == 0 {
 		return "-"
 	}
-	var most Measure
+	var most gauge.Measure
 	for i := range s.Sockets {
 		if k := &s.Sockets[i]; k.Oldest.Known && (!most.Known || k.Oldest.Value > most.Value) {
 			most = k.Oldest
@@ -68,7 +69,7 @@ func (s *Server) oldest() string {
 	return duration(most)
 }
 
-func (s *Server) memory() string {
+func memory(s *gauge.Server) string {
 	if s.PID == 0 {
 		return unknownMark
 	}
@@ -89,21 +90,21 @@ func atLeast(n kernel.Num, least uint64) string {
 	return count(n)
 }
 
-func share100(m Measure) string {
+func share100(m gauge.Measure) string {
 	if !m.Known {
 		return unknownMark
 	}
 	return strconv.FormatFloat(100*m.Value, 'f', 1, 64) + "%"
 }
 
-func perSecond(m Measure) string {
+func perSecond(m gauge.Measure) string {
 	if !m.Known {
 		return unknownMark
 	}
 	return strconv.FormatFloat(m.Value, 'g', 3, 64) + "/s"
 }
 
-func duration(m Measure) string {
+func duration(m gauge.Measure) string {
 	switch v := m.Value; {
 	case !m.Known:
 		return unknownMark
@@ -118,15 +119,15 @@ func duration(m Measure) string {
 
 func align(rows [][]string) []string {
 	widths := make([]int, len(headings))
-	for _, row := range rows {
-		for i, cell := range row {
+	for _, cells := range rows {
+		for i, cell := range cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
 	lines := make([]string, len(rows))
-	for n, row := range rows {
+	for n, cells := range rows {
 		var b strings.Builder
-		for i, cell := range row {
+		for i, cell := range cells {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if i > 0 {
 				b.WriteString("  ")
@@ -144,26 +145,26 @@ func align(rows [][]string) []string {
 
 // Details returns lines on each process of the server, the first saying what
 // the server was taken for and why.
-func (s *Server) Details() []string {
+func Details(s *gauge.Server) []string {
 	lines := []string{fmt.Sprintf("%s: %s", s.Kind, s.Why)}
 	for i := range s.Sockets {
-		lines = append(lines, "  "+s.Sockets[i].line())
+		lines = append(lines, "  "+socketLine(&s.Sockets[i]))
 	}
 	for i := range s.Processes {
-		lines = append(lines, "  "+s.Processes[i].line())
+		lines = append(lines, "  "+processLine(&s.Processes[i]))
 	}
 	return lines
 }
 
-func (k *Socket) line() string {
-	text := fmt.Sprintf("%s: %d in the accept queue, limit %s", k.Local, k.Queue, count(k.Limit))
+func socketLine(k *gauge.Socket) string {
+	text := fmt.Sprintf("%s: %d in the accept queue, limit %s", k.Address(), k.Queue, count(k.Limit))
 	if k.Queue > 0 {
 		text += fmt.Sprintf(", oldest %s, abandoned %s", duration(k.Oldest), count(k.Abandoned))
 	}
 	return text + fmt.Sprintf(", turned away %s since the reading before", count(k.Drops))
 }
 
-func (p *Process) line() string {
+func processLine(p *gauge.Process) string {
 	if p.Master {
 		return fmt.Sprintf("pid %d: master, %d MB", p.PID, p.RSSBytes>>20)
 	}

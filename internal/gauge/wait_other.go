@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package gauge
+
+var pollCalls map[int]waitCall

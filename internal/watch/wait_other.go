@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package watch
-
-var pollCalls map[int]waitCall
