@@ -1,6 +1,7 @@
 // Package apps holds the workloads that brink deploys on a runtime of their own.
-// Each folder beside this file is deployable as it stands; the third workload,
-// with the same endpoints, is built into brink (internal/goapp).
+// Each folder beside this file is deployable as it stands: flask under gunicorn
+// and under uvicorn, node under Node.js. A further workload with the same
+// endpoints is built into brink (internal/goapp).
 package apps
 
 import (

@@ -41,7 +41,7 @@ func TestUnpackRefuses(t *testing.T) {
 // dependencies, a container recipe and a page for people.
 func TestEachFolderIsDeployable(t *testing.T) {
 	want := map[string][]string{
-		"flask": {"Dockerfile", "Procfile", "README.md", "app.py", "gunicorn.conf.py", "requirements.txt"},
+		"flask": {"Dockerfile", "Procfile", "README.md", "app.py", "asgi.py", "gunicorn.conf.py", "requirements.txt"},
 		"node":  {"Dockerfile", "Procfile", "README.md", "package.json", "server.js"},
 	}
 	for name, files := range want {

@@ -7,14 +7,16 @@ class BadParameter(ValueError):
     """A parameter that cannot be used; str() is the sentence for the client."""
 
 
-def single(args, *allowed):
-    """The query as a plain dict, with unknown and repeated names refused."""
-    for name in args:
+def single(pairs, *allowed):
+    """The query's pairs as a dict, with unknown and repeated names refused."""
+    query = {}
+    for name, value in pairs:
         if name not in allowed:
             raise BadParameter(f'unknown parameter "{name}": allowed are {", ".join(allowed)}')
-        if len(args.getlist(name)) > 1:
+        if name in query:
             raise BadParameter(f"{name} is given more than once")
-    return args.to_dict()
+        query[name] = value
+    return query
 
 
 def seconds(query, name):
@@ -34,3 +36,10 @@ def whole(query, name, low, high):
     if not re.fullmatch("[0-9]{1,9}", text) or not low <= int(text) <= high:
         raise BadParameter(f"{name} must be a whole number from {low} to {high}")
     return int(text)
+
+
+def required(query, name, low, high):
+    """A whole number from low to high that must be there."""
+    if name not in query:
+        raise BadParameter(f"{name} is missing: it must be a whole number from {low} to {high}")
+    return whole(query, name, low, high)

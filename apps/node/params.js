@@ -38,3 +38,11 @@ export function whole(query, name, low, high) {
   }
   return Number(text);
 }
+
+/** A whole number from low to high that must be there. */
+export function required(query, name, low, high) {
+  if (!query.has(name)) {
+    throw new BadParameter(`${name} is missing: it must be a whole number from ${low} to ${high}`);
+  }
+  return whole(query, name, low, high);
+}

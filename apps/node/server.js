@@ -4,9 +4,10 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { snapshot } from './diag.js';
-import { BadParameter, seconds, single, whole } from './params.js';
+import { BadParameter, required, seconds, single, whole } from './params.js';
 import { readSettings } from './settings.js';
-import { Block, WorkFile, burnUntil, burnWork } from './work.js';
+import { MAX_MS, UpstreamFailed, ask } from './upstream.js';
+import { Block, WorkFile, blockFor, burnUntil, burnWork } from './work.js';
 
 function stop(code, sentence) {
   process.stderr.write(`${sentence}\n`);
@@ -48,6 +49,19 @@ const endpoints = {
     const secs = seconds(single(args, 'secs'), 'secs');
     await sleep(secs * 1000);
     return { held_secs: secs, pid, served_s: servedSecs() };
+  },
+
+  // What a Node.js program must not do, and does by accident: nobody else is served meanwhile.
+  '/block-hold': (args, servedSecs) => {
+    const secs = seconds(single(args, 'secs'), 'secs');
+    blockFor(secs);
+    return { held_secs: secs, pid, served_s: servedSecs() };
+  },
+
+  '/upstream': async (args, servedSecs) => {
+    const ms = required(single(args, 'ms'), 'ms', 0, MAX_MS);
+    await ask(ms);
+    return { upstream_ms: ms, pid, served_s: servedSecs() };
   },
 
   '/cpu-burn': (args, servedSecs) => {
@@ -97,6 +111,9 @@ async function answer(req, servedSecs) {
   } catch (err) {
     if (err instanceof BadParameter) {
       return [400, { error: err.message }];
+    }
+    if (err instanceof UpstreamFailed) {
+      return [502, { error: err.message }];
     }
     return [500, { error: `the machine refused: ${err.message}` }];
   }

@@ -39,6 +39,12 @@ export function burnUntil(secs) {
   return steps;
 }
 
+/** Waits as a synchronous call does, without using the CPU. Blocks the event loop. */
+export function blockFor(secs) {
+  // Nobody else knows this memory, so that the wait always ends by its time-out.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, secs * 1000);
+}
+
 /** ALLOC_MB megabytes outside of the JavaScript heap, every page of them written to. */
 export class Block {
   #bytes;

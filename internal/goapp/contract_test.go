@@ -16,22 +16,25 @@ import (
 	"time"
 )
 
-// The contract that apps/flask on gunicorn, apps/node on Node.js and this
-// package share. The expected values are those of the endpoints' description
-// in apps/README.md.
+// The contract that apps/flask on gunicorn and on uvicorn, apps/node on Node.js
+// and this package share. The expected values are those of the endpoints'
+// description in apps/README.md.
 
 const contractAllocMB = 16
 
-var kinds = []string{"flask", "node", "go"}
+var kinds = []string{"flask", "asgi", "node", "go"}
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			workers := map[string]int{"flask": 2, "node": 1, "go": 2}[kind]
+			t.Parallel()
+			workers := map[string]int{"flask": 2, "asgi": 2, "node": 1, "go": 2}[kind]
 			tmp := t.TempDir()
 			s := start(t, kind, launch{workers: workers, env: []string{
 				"ALLOC_MB=" + strconv.Itoa(contractAllocMB),
 				"TMPDIR=" + tmp,
+				"BRINK_UPSTREAM=" + slow(t),
 			}})
 			for _, c := range contract(workers) {
 				t.Run(c.path, func(t *testing.T) {
@@ -79,6 +82,7 @@ type contractCase struct {
 
 func contract(workers int) []contractCase {
 	hold := []string{"held_secs", "pid", "served_s"}
+	upstreamKeys := []string{"pid", "served_s", "upstream_ms"}
 	burn := []string{"burned_secs", "iterations", "pid", "served_s"}
 	fixed := []string{"checksum", "pid", "served_s", "work"}
 	load := []string{"payload", "pid", "read_mb", "served_s", "touched_mb"}
@@ -90,6 +94,9 @@ func contract(workers int) []contractCase {
 			checkStats(workers)},
 		{"/thread-hold?secs=0", hold, wants(object{"held_secs": 0.0})},
 		{"/thread-hold?secs=0.25", hold, both(wants(object{"held_secs": 0.25}), servedFor(0.25))},
+		{"/block-hold?secs=0.25", hold, both(wants(object{"held_secs": 0.25}), servedFor(0.25))},
+		{"/upstream?ms=0", upstreamKeys, wants(object{"upstream_ms": 0.0})},
+		{"/upstream?ms=250", upstreamKeys, both(wants(object{"upstream_ms": 250.0}), servedFor(0.25))},
 		{"/cpu-burn?secs=0.2", burn, both(wants(object{"burned_secs": 0.2}), servedFor(0.2))},
 		{"/cpu-burn?secs=0", burn, wants(object{"burned_secs": 0.0, "iterations": 0.0})},
 		{"/cpu-burn?work=1", fixed, wants(object{"work": 1.0, "checksum": lcgByTheory(100_000)})},
@@ -117,6 +124,15 @@ var refusals = map[string]string{
 	"/thread-hold?secs=%D9%A1":   "secs must be a number from 0 to 3600", // an Arabic 1
 	"/thread-hold?secs=1&secs=1": "secs is given more than once",
 	"/thread-hold?sec=1":         `unknown parameter "sec": allowed are secs`,
+	"/block-hold":                "secs is missing: it must be a number from 0 to 3600",
+	"/block-hold?secs=-1":        "secs must be a number from 0 to 3600",
+	"/upstream":                  "ms is missing: it must be a whole number from 0 to 3600000",
+	"/upstream?ms=":              "ms must be a whole number from 0 to 3600000",
+	"/upstream?ms=1.5":           "ms must be a whole number from 0 to 3600000",
+	"/upstream?ms=-1":            "ms must be a whole number from 0 to 3600000",
+	"/upstream?ms=3600001":       "ms must be a whole number from 0 to 3600000",
+	"/upstream?ms=1&ms=1":        "ms is given more than once",
+	"/upstream?secs=1":           `unknown parameter "secs": allowed are ms`,
 	"/cpu-burn":                  "exactly one of secs and work must be given",
 	"/cpu-burn?secs=1&work=1":    "exactly one of secs and work must be given",
 	"/cpu-burn?secs=x":           "secs must be a number from 0 to 3600",
@@ -217,6 +233,7 @@ func lcgByTheory(n int64) float64 {
 func checkStats(workers int) func(*testing.T, *server, answer) {
 	pattern := map[string]string{
 		"flaskruntime": `^Python 3\.\d+\.\d+`, "flaskserver": `^gunicorn/\d+\.`,
+		"asgiruntime": `^Python 3\.\d+\.\d+`, "asgiserver": `^uvicorn/0\.\d+\.`,
 		"noderuntime": `^Node\.js \d+\.\d+\.\d+$`, "nodeserver": `^node:http$`,
 		"goruntime": `^Go 1\.\d+`, "goserver": `^brink$`,
 	}
@@ -280,6 +297,7 @@ func checkLiveDiag(t *testing.T, _ *server, a answer) {
 // A /proc of our own: what the kernel's documentation shows must come out as
 // numbers, and what is missing or broken must be named.
 func TestDiagOfACapturedProc(t *testing.T) {
+	t.Parallel()
 	proc := t.TempDir()
 	for path, text := range map[string]string{
 		"meminfo":         "MemTotal:        1899652 kB\nHugePages_Total:       2\n",
@@ -312,6 +330,7 @@ func TestDiagOfACapturedProc(t *testing.T) {
 	}`
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, kind, launch{env: []string{"PROC_ROOT=" + proc}})
 			a := s.get(t, "/diag/proc")
 			var expected object
@@ -326,60 +345,12 @@ func TestDiagOfACapturedProc(t *testing.T) {
 	}
 }
 
-func TestInvalidAllocMBEndsWithCode2AndOneSentence(t *testing.T) {
-	for _, kind := range kinds {
-		for _, value := range []string{"many", "-1", "4097", "1.5"} {
-			t.Run(kind+" "+value, func(t *testing.T) {
-				cmd := command(t, kind, launch{env: []string{"ALLOC_MB=" + value}})
-				out, _ := cmd.CombinedOutput()
-				want := `ALLOC_MB must be a whole number of megabytes from 0 to 4096, not "` + value + "\"\n"
-				if code := cmd.ProcessState.ExitCode(); code != 2 || string(out) != want {
-					t.Errorf("got code %d and %q, want 2 and %q", code, out, want)
-				}
-			})
-		}
-	}
-}
-
-// Started elsewhere, gunicorn does not read the app's gunicorn.conf.py; a
-// worker's exit code 3 ends it instead of a loop of restarts.
-func TestInvalidAllocMBDoesNotLoopWithoutTheConfigFile(t *testing.T) {
-	cmd := command(t, "flask", launch{
-		env:   []string{"ALLOC_MB=many"},
-		flags: []string{"--config=" + os.DevNull},
-	})
-	out, _ := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != 3 || !strings.Contains(string(out), "ALLOC_MB must be") {
-		t.Errorf("got code %d and %s", code, out)
-	}
-}
-
-// The memory that was reached counts, not the megabytes that were asked for:
-// the block is anonymous memory, resident in each worker before it serves.
-func TestAllocMBIsResidentInEachWorker(t *testing.T) {
-	const mb = 192
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			s := start(t, kind, launch{env: []string{"ALLOC_MB=" + strconv.Itoa(mb)}})
-			status, err := os.ReadFile("/proc/" + strconv.Itoa(s.get(t, "/ping").pid) + "/status")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, field := range []string{"VmRSS", "RssAnon"} {
-				found := regexp.MustCompile(field + `:\s+(\d+) kB`).FindSubmatch(status)
-				kb, err := strconv.Atoi(string(found[1]))
-				if err != nil || kb < mb<<10 || kb > 2*mb<<10 {
-					t.Errorf("%s is %d kB with ALLOC_MB=%d", field, kb, mb)
-				}
-			}
-		})
-	}
-}
-
 // A machine that refuses is no fault of the request, and the app goes on.
 func TestAFileThatCannotBeMade(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, kind, launch{env: []string{"TMPDIR=" + filepath.Join(t.TempDir(), "missing")}})
 			for range 2 {
 				a := s.get(t, "/work?file_mb=1")

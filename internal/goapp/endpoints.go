@@ -47,10 +47,15 @@ func (w *worker) dispatch(req *http.Request, readErr error, start time.Time) (in
 		return http.StatusBadRequest, object{"error": "the query cannot be parsed: " + err.Error()}
 	}
 	body, err := endpoint(call{query: query, start: start})
-	var bad badParameter
+	var (
+		bad      badParameter
+		upstream upstreamFailed
+	)
 	switch {
 	case errors.As(err, &bad):
 		return http.StatusBadRequest, object{"error": bad.Error()}
+	case errors.As(err, &upstream):
+		return http.StatusBadGateway, object{"error": upstream.Error()}
 	case err != nil:
 		return http.StatusInternalServerError, object{"error": "the machine refused: " + err.Error()}
 	}
@@ -65,8 +70,10 @@ func (w *worker) endpoint(path string) func(call) (object, error) {
 		return w.ping
 	case "/stats":
 		return w.stats
-	case "/thread-hold":
-		return w.threadHold
+	case "/thread-hold", "/block-hold":
+		return w.hold
+	case "/upstream":
+		return w.upstream
 	case "/cpu-burn":
 		return w.cpuBurn
 	case "/work":
@@ -97,7 +104,7 @@ func (w *worker) stats(call) (object, error) {
 	}, nil
 }
 
-func (w *worker) threadHold(c call) (object, error) {
+func (w *worker) hold(c call) (object, error) {
 	if err := only(c.query, "secs"); err != nil {
 		return nil, err
 	}
@@ -107,6 +114,20 @@ func (w *worker) threadHold(c call) (object, error) {
 	}
 	time.Sleep(duration(secs))
 	return object{"held_secs": secs, "pid": os.Getpid(), "served_s": c.servedSecs()}, nil
+}
+
+func (w *worker) upstream(c call) (object, error) {
+	if err := only(c.query, "ms"); err != nil {
+		return nil, err
+	}
+	ms, err := required(c.query, "ms", 0, maxUpstreamMS)
+	if err != nil {
+		return nil, err
+	}
+	if err := askUpstream(ms); err != nil {
+		return nil, err
+	}
+	return object{"upstream_ms": ms, "pid": os.Getpid(), "served_s": c.servedSecs()}, nil
 }
 
 func (w *worker) cpuBurn(c call) (object, error) {

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,14 +102,17 @@ func (l launch) withDefaults() launch {
 	return l
 }
 
-// command builds the command line of one of the servers: "flask", "node" or "go".
+// command builds the command line of one of the servers: "flask", "asgi",
+// "node" or "go".
 func command(t testing.TB, kind string, l launch) *exec.Cmd {
 	t.Helper()
 	l = l.withDefaults()
+	if sentence := needPython(); sentence != "" {
+		t.Fatal(sentence)
+	}
 	var cmd *exec.Cmd
 	switch kind {
 	case "flask":
-		needGunicorn(t)
 		cmd = exec.Command(gunicorn, append([]string{
 			"--bind=" + l.bind,
 			fmt.Sprintf("--workers=%d", l.workers),
@@ -116,6 +121,22 @@ func command(t testing.TB, kind string, l launch) *exec.Cmd {
 		}, append(l.flags, "app:app")...)...)
 		cmd.Dir = unpacked(t, kind)
 		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	case "asgi":
+		host, port, err := net.SplitHostPort(l.bind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port == "0" { // uvicorn's parent process does not say which one it got
+			port = freePort(t)
+		}
+		cmd = exec.Command(python, append([]string{
+			"-m", "uvicorn", "--host=" + host, "--port=" + port,
+			fmt.Sprintf("--workers=%d", l.workers),
+			fmt.Sprintf("--backlog=%d", l.backlog),
+			"--no-access-log",
+		}, append(l.flags, "asgi:app")...)...)
+		cmd.Dir = unpacked(t, "flask")
+		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fmt.Sprintf("WEB_CONCURRENCY=%d", l.workers))
 	case "node":
 		node, err := exec.LookPath("node")
 		if err != nil {
@@ -144,25 +165,31 @@ func command(t testing.TB, kind string, l launch) *exec.Cmd {
 	return cmd
 }
 
-var needGunicorn = func() func(testing.TB) {
-	missing := sync.OnceValue(func() string {
-		if _, err := os.Stat(gunicorn); err != nil {
-			return "gunicorn is missing: install the Debian package gunicorn"
-		}
-		for module, pkg := range map[string]string{"flask": "python3-flask", "gevent": "python3-gevent"} {
-			if exec.Command(python, "-c", "import "+module).Run() != nil {
-				return fmt.Sprintf("%s is missing: install the Debian package %s", module, pkg)
-			}
-		}
-		return ""
-	})
-	return func(t testing.TB) {
-		t.Helper()
-		if sentence := missing(); sentence != "" {
-			t.Fatal(sentence)
+// debian names the packages of what the distribution's Python must import.
+var debian = map[string]string{
+	"flask": "python3-flask", "gunicorn": "gunicorn", "gevent": "python3-gevent", "uvicorn": "python3-uvicorn",
+}
+
+// needPython is what is missing, in one sentence, or nothing.
+var needPython = sync.OnceValue(func() string {
+	for module, pkg := range debian {
+		if exec.Command(python, "-c", "import "+module).Run() != nil {
+			return fmt.Sprintf("%s is missing: install the Debian package %s", module, pkg)
 		}
 	}
-}()
+	return ""
+})
+
+// freePort is a port that nobody listens on at present.
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
 
 func unpacked(t testing.TB, app string) string {
 	t.Helper()
@@ -186,15 +213,36 @@ type server struct {
 	log bytes.Buffer
 }
 
-// start returns when the server answers /health.
+// listeningLine is how gunicorn, Node.js and the built-in server, or uvicorn,
+// say where they are.
+var listeningLine = regexp.MustCompile(`(?:Listening at:|Uvicorn running on) http://(\S+)`)
+
+// start returns when the server answers /health and, where its workers say so,
+// all of them can serve.
 func start(t *testing.T, kind string, l launch) *server {
 	t.Helper()
 	s := startOnly(t, kind, l)
+	if kind == "asgi" {
+		s.awaitUvicorn(t, l.withDefaults().workers)
+	}
 	s.get(t, "/health")
 	return s
 }
 
-// startOnly returns when the server listens.
+// awaitUvicorn waits for its workers: the parent process says where it will
+// listen, and they do. One alone says nothing else.
+func (s *server) awaitUvicorn(t *testing.T, workers int) {
+	t.Helper()
+	ready := func() bool { return strings.Count(s.output(), "Worker ready with pid: ") >= workers }
+	if workers == 1 {
+		ready = func() bool { _, err := s.try(http.MethodGet, "/health"); return err == nil }
+	}
+	if !eventually(ready) {
+		t.Fatalf("not all workers of uvicorn get ready:\n%s", s.output())
+	}
+}
+
+// startOnly returns when the server says where it listens.
 func startOnly(t *testing.T, kind string, l launch) *server {
 	t.Helper()
 	s := &server{kind: kind, cmd: command(t, kind, l), began: time.Now(), ended: make(chan struct{})}
@@ -213,9 +261,8 @@ func startOnly(t *testing.T, kind string, l launch) *server {
 			s.mu.Lock()
 			fmt.Fprintln(&s.log, lines.Text())
 			s.mu.Unlock()
-			if _, rest, ok := strings.Cut(lines.Text(), "Listening at: http://"); ok {
-				addr, _, _ := strings.Cut(rest, " ")
-				listening <- addr
+			if found := listeningLine.FindStringSubmatch(lines.Text()); found != nil {
+				listening <- found[1]
 			}
 		}
 		_ = s.cmd.Wait()

@@ -68,3 +68,11 @@ func whole(query url.Values, name string, low, high int) (int, error) {
 	}
 	return n, nil
 }
+
+// required is a whole number from low to high that must be there.
+func required(query url.Values, name string, low, high int) (int, error) {
+	if !query.Has(name) {
+		return 0, badf("%s is missing: it must be a whole number from %d to %d", name, low, high)
+	}
+	return whole(query, name, low, high)
+}
