@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -38,7 +39,8 @@ func TestEveryExperimentLoadsForEveryProfile(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, profile, err)
 				continue
 			}
-			if profile != "quick" && len(d.Warnings) > 0 {
+			// Among them would be that the repetitions cannot carry the hypotheses.
+			if len(d.Warnings) > 0 {
 				t.Errorf("%s, %s: %v", name, profile, d.Warnings)
 			}
 		}
@@ -131,41 +133,130 @@ func TestWorkerExhaustionQuotesTheReferencesNumbers(t *testing.T) {
 	}
 }
 
-// Four minutes are what the quick profile may take; deploying and closing take
-// about 1.1 s, a unit of work less than 5 ms.
-func TestQuickProfileFitsIntoFourMinutes(t *testing.T) {
+// The kinds of worker that the reference did not test, as the field's users run
+// them.
+func TestWorkerExhaustionTriesEveryKindOfWorker(t *testing.T) {
+	d, err := load(t, "worker-exhaustion").Expand("standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string]experiment.Step{}
+	for _, s := range d.Steps {
+		steps[s.Name] = s
+	}
+	for server, want := range map[string]experiment.App{
+		"gunicorn": {Runtime: "flask", WorkerClass: "sync", Workers: 4, Threads: 1},
+		"gthread":  {Runtime: "flask", WorkerClass: "gthread", Workers: 4, Threads: 4},
+		"gevent":   {Runtime: "flask", WorkerClass: "gevent", Workers: 4, Threads: 1},
+		"uvicorn":  {Runtime: "asgi", Workers: 4, Threads: 1},
+		"node":     {Runtime: "node", Workers: 1, Threads: 1},
+		"go":       {Runtime: "go", Workers: 4, Threads: 1},
+	} {
+		for _, scenario := range []string{"s1", "s3", "s4", "ten", "net"} {
+			s, ok := steps[scenario+"-"+server]
+			if !ok {
+				t.Errorf("%s is not tried on %s", scenario, server)
+				continue
+			}
+			if a := s.Apps[0]; a.Runtime != want.Runtime || a.WorkerClass != want.WorkerClass || a.Workers != want.Workers || a.Threads != want.Threads {
+				t.Errorf("%s: %+v", s.Name, a)
+			}
+		}
+	}
+	for _, name := range []string{"blocked-node", "blocked-uvicorn"} {
+		if s := steps[name]; s.Apps[0].Workers != 1 || !strings.HasPrefix(s.Traffic[0].Path, "/block-hold?") {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	// Utilisation of four workers by holds of 100 ms.
+	for _, rate := range []float64{20, 32, 38} {
+		s := steps[fmt.Sprintf("poisson-%v", rate)]
+		if tr := s.Traffic[0]; tr.Rate != rate || tr.Arrivals != "poisson" || tr.Path != "/thread-hold?secs=0.1" || s.Apps[0].Workers != 4 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A time-out of the server and the hold that exceeds it are the same in every
+// profile: gunicorn counts whole seconds.
+func TestTimeOutsAreNotScaled(t *testing.T) {
+	for _, profile := range []string{"quick", "standard", "full"} {
+		d, err := load(t, "worker-exhaustion").Expand(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range d.Steps {
+			if s.Name == "timeout-gunicorn" && (s.Apps[0].Timeout.Seconds() != 2 || s.Traffic[0].Path != "/thread-hold?secs=5") {
+				t.Errorf("%s: %+v", profile, s)
+			}
+		}
+	}
+}
+
+// What the quick profile leaves out are steps that other profiles execute; the
+// reference's own hypotheses stay.
+func TestQuickProfileTestsTheReferencesHypotheses(t *testing.T) {
 	d, err := load(t, "worker-exhaustion").Expand("quick")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var round time.Duration
-	for _, s := range d.Steps {
-		each := 1100*time.Millisecond + seconds(length(s))
-		round += each
-		if s.Name == d.Experiment.Baseline {
-			round += each
+	var ids []string
+	for _, h := range d.Experiment.Hypotheses {
+		ids = append(ids, h.ID)
+	}
+	for _, id := range []string{"H1", "H2", "H2-published", "H3", "H4", "H4-burn", "waits", "overflow", "killed"} {
+		if !slices.Contains(ids, id) {
+			t.Errorf("%s is left out: %v", id, d.LeftOut)
 		}
 	}
-	total := round * time.Duration(d.Repetitions)
-	t.Logf("%d steps, %v a round, %v in all", len(d.Steps), round, total)
-	if total > 210*time.Second {
-		t.Errorf("the quick profile takes %v", total)
+}
+
+// Deploying and closing take about 1.1 s, a unit of work less than 5 ms.
+func TestProfilesFitIntoTheirTime(t *testing.T) {
+	for profile, most := range map[string]time.Duration{"quick": 4 * time.Minute, "standard": 30 * time.Minute} {
+		d, err := load(t, "worker-exhaustion").Expand(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var round time.Duration
+		for _, s := range d.Steps {
+			each := 1100*time.Millisecond + seconds(length(s))
+			round += each
+			if s.Name == d.Experiment.Baseline {
+				round += each
+			}
+		}
+		total := round * time.Duration(d.Repetitions)
+		t.Logf("%s: %d steps, %v a round, %v in all", profile, len(d.Steps), round, total)
+		if total > most {
+			t.Errorf("the profile %s takes %v", profile, total)
+		}
 	}
 }
 
 func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 
+// measured is what steps took that no law of rounds describes, in seconds: the
+// time-out's first full second after two, and the waves of connections that are
+// tried again.
+var measured = map[string]float64{"timeout-gunicorn": 2.5, "timeout-gthread": 5, "backlog-4": 4, "backlog-2048": 1.7}
+
 // length is how long a step's traffic takes, in seconds, by the law of rounds.
 func length(s experiment.Step) float64 {
+	if x, ok := measured[s.Name]; ok {
+		return x
+	}
 	t, v := s.Traffic[0], s.Vars()
 	rounds := math.Ceil(v["requests"] / v["workers"])
 	switch {
-	case t.Kind == "steady":
+	case t.Duration > 0:
 		return t.Duration.Seconds()
 	case t.Kind == "sequential":
 		return v["requests"] * v["hold"]
 	case v["work"] > 0:
 		return v["work"] * 0.005 * math.Ceil(v["requests"]/v["cpus"])
+	case v["holds"] > 0:
+		return v["hold"] * v["holds"] / v["workers"]
 	}
-	return rounds * (v["hold"] + v["burn"])
+	return rounds * (v["hold"] + v["burn"] + v["block"] + v["wait_ms"]/1000)
 }

@@ -5,19 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"brink/internal/wire"
 )
 
 const (
-	// An app that exits while it should run is started again after 1 s, 2 s,
-	// 4 s; then the agent gives up.
-	maxRestarts  = 3
-	firstBackOff = time.Second
 	// gracefulLimit is how long an app may take to stop when it is asked to.
 	gracefulLimit = 3 * time.Second
 	// killLimit is how long its processes may take to vanish when killed.
@@ -25,19 +25,24 @@ const (
 	// drainLimit is how long the rest of a log may take once its writers are
 	// gone.
 	drainLimit = time.Second
-	// defaultStartLimit applies when an App has no StartLimitNs.
-	defaultStartLimit = 30 * time.Second
 )
 
 // app is one deployed app. One goroutine, run, leads it from start to stop.
 type app struct {
-	agent   *agent
-	spec    wire.App
+	agent  *agent
+	spec   wire.App
+	policy policy
+	// number tells the app's directory and cgroup from others'.
+	number  string
 	launch  *launch
 	addr    atomic.Pointer[netip.AddrPort]
+	cgroup  atomic.Pointer[cgroup]
 	tree    *tree
 	workers *workers
 	health  *health
+	sidecar *holder
+	// ooms counts the OOM kills of its cgroup that have been told.
+	ooms atomic.Uint64
 	// restarts counts all restarts of the deployment.
 	restarts int
 
@@ -56,10 +61,12 @@ type app struct {
 // errStopped is why an app's context ends.
 var errStopped = errors.New("it was stopped")
 
-func (a *agent) newApp(spec wire.App) *app {
-	p := &app{agent: a, spec: spec, tree: newTree(a.fs), up: make(chan error, 1), gone: make(chan struct{})}
+func (a *agent) newApp(spec wire.App, policy policy, number string) *app {
+	p := &app{agent: a, spec: spec, policy: policy, number: number, tree: newTree(a.fs), up: make(chan error, 1), gone: make(chan struct{})}
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
-	p.workers = newWorkers(p.emit)
+	p.workers = newWorkers(p.workerEvent)
+	p.tree.wrapped = spec.Mode == wire.Container
+	p.workers.tells = spec.Runtime == "flask" || spec.Runtime == "go"
 	return p
 }
 
@@ -79,11 +86,13 @@ func (a *app) listens() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-func (a *app) startLimit() time.Duration {
-	if a.spec.StartLimitNs > 0 {
-		return time.Duration(a.spec.StartLimitNs)
+// cgroupPath returns the path of the app's own cgroup in the hierarchy, such as
+// "/brink-1/app1", or nothing where it has none.
+func (a *app) cgroupPath() string {
+	if c := a.cgroup.Load(); c != nil {
+		return c.path
 	}
-	return defaultStartLimit
+	return ""
 }
 
 // run starts the app and keeps it running until it is stopped.
@@ -99,19 +108,15 @@ func (a *app) run(dir string) {
 // deploy brings the app up for the first time. It returns a *wire.Fault; then
 // no process is left.
 func (a *app) deploy(dir string) (*process, error) {
-	addr, reason, err := claimPort(a.agent.fs, a.spec.Addr)
-	if err != nil {
-		return nil, &wire.Fault{Kind: wire.BadRequest, Text: err.Error()}
+	if err := a.prepare(filepath.Clean(dir)); err != nil {
+		return nil, err
 	}
-	if reason != "" {
-		return nil, &wire.Fault{Kind: wire.StartFailed, Text: reason}
+	a.emit(wire.Event{Kind: wire.Deployed, Detail: strings.Join(a.launch.argv, " "), Addr: a.listens().String()})
+	if a.spec.Build {
+		if err := a.build(); err != nil {
+			return nil, err
+		}
 	}
-	a.addr.Store(&addr)
-	a.health = newHealth(a.agent.clock, addr)
-	if a.launch, err = a.agent.compose(a.ctx, a.spec, addr, filepath.Clean(dir)); err != nil {
-		return nil, &wire.Fault{Kind: wire.BadRequest, Text: err.Error()}
-	}
-	a.emit(wire.Event{Kind: wire.Deployed, Detail: strings.Join(a.launch.argv, " ")})
 	p, err := a.start(wire.Started, "")
 	if err != nil {
 		return nil, &wire.Fault{Kind: wire.StartFailed, Text: "it cannot be executed: " + err.Error()}
@@ -121,11 +126,100 @@ func (a *app) deploy(dir string) (*process, error) {
 		return nil, err
 	}
 	if reason := a.awaitHealthy(p); reason != "" {
-		return nil, &wire.Fault{Kind: wire.StartFailed, Text: reason}
+		if p, reason = a.tryAgain(reason); p == nil {
+			return nil, &wire.Fault{Kind: wire.StartFailed, Text: reason}
+		}
 	}
 	a.awaitWorkers(p)
-	a.endpoint = wire.Endpoint{Addr: addr.String(), Pid: p.pid}
+	a.endpoint = wire.Endpoint{Addr: a.listens().String(), Pid: p.pid}
 	return p, nil
+}
+
+// prepare makes ready whatever the app's processes need. Its error is a
+// *wire.Fault.
+func (a *app) prepare(dir string) error {
+	addr, reason, err := a.agent.ports.claim(a.agent.fs, a.spec.Addr)
+	if err != nil {
+		return &wire.Fault{Kind: wire.BadRequest, Text: err.Error()}
+	}
+	if reason != "" {
+		return &wire.Fault{Kind: wire.StartFailed, Text: reason}
+	}
+	a.addr.Store(&addr)
+	a.health = newHealth(a.agent.clock, addr, a.policy.ping)
+	if err := a.checkMode(); err != nil {
+		return &wire.Fault{Kind: wire.BadRequest, Text: err.Error()}
+	}
+	if a.launch, err = a.agent.compose(a.ctx, a.spec, addr, dir); err != nil {
+		return &wire.Fault{Kind: wire.BadRequest, Text: err.Error()}
+	}
+	if err := a.confine(); err != nil {
+		return &wire.Fault{Kind: wire.Internal, Text: err.Error()}
+	}
+	if a.spec.Mode == wire.Container {
+		if a.launch, err = contain(a.launch, a.agent.opts.Dir, a.number); err != nil {
+			return &wire.Fault{Kind: wire.Internal, Text: err.Error()}
+		}
+	}
+	return nil
+}
+
+// checkMode refuses what the app's deploy mode cannot have here.
+func (a *app) checkMode() error {
+	switch a.spec.Mode {
+	case "", wire.Zip:
+		if a.spec.MemoryLimitMB != 0 {
+			return errors.New("a memory limit needs deploy mode container; a zip has none of its own")
+		}
+	case wire.Container:
+		if err := canContain(); err != nil {
+			return fmt.Errorf("no container can be deployed here: %w", err)
+		}
+		if a.spec.MemoryLimitMB != 0 && a.agent.platform.cgroup == nil {
+			return fmt.Errorf("no memory limit can be applied to the container: %w", a.agent.platform.noCgroup)
+		}
+		if a.spec.Build {
+			return errors.New("a container's image is built before it is deployed; build belongs to deploy mode zip")
+		}
+	default:
+		return fmt.Errorf("deploy mode %q is not one of %s, %s", a.spec.Mode, wire.Zip, wire.Container)
+	}
+	if a.spec.MemoryLimitMB < 0 {
+		return fmt.Errorf("a memory limit of %d MB is not possible", a.spec.MemoryLimitMB)
+	}
+	return nil
+}
+
+// confine makes the app's own cgroup, where there are cgroups.
+func (a *app) confine() error {
+	parent := a.agent.platform.cgroup
+	if parent == nil {
+		return nil
+	}
+	c, err := parent.leaf("app" + a.number)
+	if err != nil {
+		return err
+	}
+	if a.spec.MemoryLimitMB > 0 {
+		if err := c.limit("memory.max", a.spec.MemoryLimitMB); err != nil {
+			return err
+		}
+	}
+	a.cgroup.Store(c)
+	return nil
+}
+
+// tryAgain is what follows a first start that failed: restarts under a
+// platform's policy, otherwise nothing.
+func (a *app) tryAgain(reason string) (*process, string) {
+	if !a.policy.patient || a.ctx.Err() != nil {
+		return nil, reason
+	}
+	p, last := a.revive(reason)
+	if p == nil && a.restarts > 0 {
+		last = fmt.Sprintf("after %d restarts: %s", a.restarts, last)
+	}
+	return p, last
 }
 
 // awaitWorkers waits until every worker can serve. An app is healthy as soon as
@@ -133,11 +227,11 @@ func (a *app) deploy(dir string) (*process, error) {
 // configuration. Workers that never get ready are data: the wait is as long as
 // the start limit and then over.
 func (a *app) awaitWorkers(p *process) {
-	if a.spec.Runtime != "flask" && a.spec.Runtime != "go" {
-		return // these say when a worker is ready; others have one process or do not tell
+	if !a.workers.tells {
+		return // one process, or one that does not say when its workers are ready
 	}
 	const pause = 5 * time.Millisecond
-	deadline := a.agent.clock.Now().Add(a.startLimit())
+	deadline := a.agent.clock.Now().Add(a.policy.start)
 	for a.workers.ready() < a.spec.Workers && a.agent.clock.Now().Before(deadline) {
 		select {
 		case <-p.exited:
@@ -149,9 +243,16 @@ func (a *app) awaitWorkers(p *process) {
 	}
 }
 
+// start starts the app, and its sidecar beside it.
 func (a *app) start(kind wire.EventKind, detail string) (*process, error) {
+	a.sidecar.end()
+	var err error
+	if a.sidecar, err = a.agent.platform.sidecar(a.number); err != nil {
+		return nil, err
+	}
 	p, err := a.launchProcess()
 	if err != nil {
+		a.sidecar.end()
 		return nil, err
 	}
 	a.emit(wire.Event{Kind: kind, AtNs: p.started.UnixNano(), Pid: p.pid, Detail: detail})
@@ -162,7 +263,7 @@ func (a *app) start(kind wire.EventKind, detail string) (*process, error) {
 // awaitHealthy waits until a started process answers. The reason is empty
 // then; otherwise it says what went wrong, and no process is left.
 func (a *app) awaitHealthy(p *process) (reason string) {
-	limit := a.startLimit()
+	limit := a.policy.start
 	polling, cancel := withLimit(a.ctx, a.agent.clock, limit)
 	defer cancel()
 	type answer struct {
@@ -181,7 +282,7 @@ func (a *app) awaitHealthy(p *process) (reason string) {
 		switch {
 		case r.err == nil:
 			if reason = a.impostor(r.pid); reason == "" {
-				a.emit(wire.Event{Kind: wire.Healthy, Pid: p.pid, Detail: "after " + a.age(p)})
+				a.emit(wire.Event{Kind: wire.Healthy, Pid: p.pid, Detail: "after " + a.age(p) + a.workers.summary()})
 				return ""
 			}
 		case a.ctx.Err() != nil:
@@ -206,8 +307,14 @@ func (a *app) age(p *process) string {
 // behind, as a container does with its first process, and says how it was.
 func (a *app) died(p *process) (reason string) {
 	age := a.age(p)
-	code, signal, text := p.outcome()
-	a.emit(wire.Event{Kind: wire.Exited, Pid: p.pid, Code: code, Signal: signal, Detail: "after " + age})
+	code, signal, text := a.outcome(p.state)
+	if signal == int(unix.SIGKILL) {
+		if why := a.awaitOOMKill(a.tree.first()); why != "" {
+			a.emit(wire.Event{Kind: wire.OOMKilled, Pid: p.pid, Signal: signal, Detail: why})
+			text += " by the OOM killer"
+		}
+	}
+	a.emit(wire.Event{Kind: wire.Exited, Pid: p.pid, Code: code, Signal: signal, Detail: a.bootFailure(code) + "after " + age + a.workers.summary()})
 	a.killAll()
 	a.finish(p)
 	reason = fmt.Sprintf("it %s after %s", text, age)
@@ -217,7 +324,29 @@ func (a *app) died(p *process) (reason string) {
 	return reason
 }
 
+// outcome is how the app's first process ended. crun ends as the process in
+// its container did, with 128 and the number of a signal.
+func (a *app) outcome(state *os.ProcessState) (code *int, signal int, text string) {
+	code, signal, text = outcome(state)
+	if a.spec.Mode == wire.Container && code != nil && *code > 128 {
+		s := syscall.Signal(*code - 128)
+		return nil, int(s), fmt.Sprintf("was ended by signal %d (%s)", s, s)
+	}
+	return code, signal, text
+}
+
+// bootFailure tells the exit code with which gunicorn and uvicorn say that the
+// app could not be loaded: WORKER_BOOT_ERROR in gunicorn/arbiter.py and
+// STARTUP_FAILURE in uvicorn/main.py are both 3.
+func (a *app) bootFailure(code *int) string {
+	if code != nil && *code == 3 && (a.spec.Runtime == "flask" || a.spec.Runtime == "asgi") {
+		return "failed boot, "
+	}
+	return ""
+}
+
 func (a *app) finish(p *process) {
+	a.sidecar.end()
 	p.drain(a.agent.clock, drainLimit)
 	a.workers.flush(a.agent.clock.Now().UnixNano())
 }
@@ -242,45 +371,4 @@ func (a *app) impostor(pid int) string {
 		return "" // nobody that this user may look at
 	}
 	return fmt.Sprintf("port %d is answered by pid %d (%s), which is not a process of the app", a.listens().Port(), owners[0], name(a.agent.fs, owners[0]))
-}
-
-// keep restarts the app when it exits, until it is stopped or has exited too
-// often.
-func (a *app) keep(p *process) {
-	for p != nil {
-		select {
-		case <-a.ctx.Done():
-			a.takeDown(p)
-			a.emit(wire.Event{Kind: wire.Stopped, Pid: p.pid})
-			return
-		case <-p.exited:
-			a.died(p)
-		}
-		p = a.revive()
-	}
-}
-
-// revive starts the app again until it is healthy. It returns nil when the
-// app was stopped or may not be restarted any more.
-func (a *app) revive() *process {
-	for a.restarts < maxRestarts {
-		if a.agent.clock.Sleep(a.ctx, firstBackOff<<a.restarts) != nil {
-			a.emit(wire.Event{Kind: wire.Stopped})
-			return nil
-		}
-		a.restarts++
-		p, err := a.start(wire.Restarted, fmt.Sprintf("restart %d of %d", a.restarts, maxRestarts))
-		if err != nil {
-			a.emit(wire.Event{Kind: wire.Exited, Detail: "it cannot be executed: " + err.Error()})
-			continue
-		}
-		if a.awaitHealthy(p) == "" {
-			return p
-		}
-		if a.ctx.Err() != nil {
-			return nil
-		}
-	}
-	a.emit(wire.Event{Kind: wire.GaveUp, Detail: fmt.Sprintf("after %d restarts", a.restarts)})
-	return nil
 }

@@ -17,12 +17,22 @@ import (
 	"brink/internal/wire"
 )
 
+// CanContain says in a sentence without a full stop why no app can be deployed
+// as a container on this machine, or returns nil.
+func CanContain() error { return canContain() }
+
 // launch is how an app is started: everything that exec needs.
 type launch struct {
 	argv []string
 	env  []string
 	dir  string
+	// serves is the app's own command line where argv starts it by way of
+	// something else, nil otherwise.
+	serves []string
 }
+
+// pythonApp is the folder that has the entry points of both Python servers.
+const pythonApp = "flask"
 
 // inherited are the variables that an app takes from the agent. Everything
 // else would let the machine's owner's settings (GUNICORN_CMD_ARGS,
@@ -45,6 +55,8 @@ func (a *agent) compose(ctx context.Context, spec wire.App, addr netip.AddrPort,
 	switch spec.Runtime {
 	case "flask":
 		l.argv, err = a.gunicorn(ctx, spec, addr, dir)
+	case "asgi":
+		l.argv, err = a.uvicorn(ctx, spec, addr, dir)
 	case "node":
 		l.argv, err = a.node(ctx, spec, dir)
 	case "go":
@@ -52,7 +64,7 @@ func (a *agent) compose(ctx context.Context, spec wire.App, addr netip.AddrPort,
 	case "command":
 		l.argv, err = command(spec)
 	default:
-		err = fmt.Errorf("runtime %q is not one of flask, node, go, command", spec.Runtime)
+		err = fmt.Errorf("runtime %q is not one of flask, asgi, node, go, command", spec.Runtime)
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +89,7 @@ func (a *agent) gunicorn(ctx context.Context, spec wire.App, addr netip.AddrPort
 	if err != nil {
 		return nil, err
 	}
-	if err := apps.Unpack("flask", dir); err != nil {
+	if err := apps.Unpack(pythonApp, dir); err != nil {
 		return nil, err
 	}
 	argv := []string{
@@ -93,15 +105,42 @@ func (a *agent) gunicorn(ctx context.Context, spec wire.App, addr netip.AddrPort
 	return append(argv, "app:app"), nil
 }
 
-// python returns the interpreter for a flask app.
+// uvicorn is the command line of the ASGI entry point. What uvicorn would choose
+// by what happens to be installed is said: two machines run the same server.
+// It has no watchdog, so that the worker time-out means nothing to it.
+func (a *agent) uvicorn(ctx context.Context, spec wire.App, addr netip.AddrPort, dir string) ([]string, error) {
+	if spec.Workers < 1 {
+		return nil, fmt.Errorf("asgi needs at least 1 worker, not %d", spec.Workers)
+	}
+	keepAlive, err := wholeSeconds("uvicorn's keep-alive", spec.KeepAliveNs)
+	if err != nil {
+		return nil, err
+	}
+	python, err := a.python(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := apps.Unpack(pythonApp, dir); err != nil {
+		return nil, err
+	}
+	argv := []string{
+		python, "-m", "uvicorn",
+		"--host", addr.Addr().String(),
+		"--port", strconv.Itoa(int(addr.Port())),
+		"--workers", strconv.Itoa(spec.Workers),
+		"--timeout-keep-alive", keepAlive,
+		"--loop", "asyncio", "--http", "h11", "--lifespan", "on", "--no-access-log",
+	}
+	argv = append(argv, optional("--backlog", positive(spec.Backlog))...)
+	return append(argv, "asgi:app"), nil
+}
+
+// python returns the interpreter for an app of the runtimes flask and asgi.
 func (a *agent) python(ctx context.Context, spec wire.App) (string, error) {
 	if spec.Interpreter != "" {
 		return spec.Interpreter, nil
 	}
-	need := []string{"flask", "gunicorn"}
-	if spec.WorkerClass == "gevent" {
-		need = append(need, "gevent")
-	}
+	need := PythonModules(spec.Runtime, spec.WorkerClass)
 	python, err := findPython(ctx, a.spawn.run, need...)
 	if err != nil {
 		return "", err
@@ -190,6 +229,9 @@ func environment(spec wire.App, addr netip.AddrPort, tmp string) ([]string, erro
 	env["PYTHONUNBUFFERED"] = "1"
 	if spec.AllocMB > 0 {
 		env["ALLOC_MB"] = strconv.Itoa(spec.AllocMB)
+	}
+	if spec.Runtime == "asgi" {
+		env["WEB_CONCURRENCY"] = strconv.Itoa(spec.Workers) // how the app knows it
 	}
 	if spec.Runtime == "node" {
 		if spec.Backlog > 0 {

@@ -45,6 +45,7 @@ func facts(ctx context.Context, fs *kernel.FS, run runner) []wire.Fact {
 	add("MemTotal", memory(fs, func(m *kernel.Meminfo) kernel.Num { return m.MemTotal }))
 	add("SwapTotal", memory(fs, func(m *kernel.Meminfo) kernel.Num { return m.SwapTotal }))
 	add("cgroup", cgroupVersion())
+	add("agent memory", memoryFact())
 	add("clock source", firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 	add("pressure (PSI)", pressure(fs))
 	add("virtual machine", hypervisor())

@@ -16,27 +16,28 @@ import (
 	"brink/internal/clock"
 )
 
-const (
-	// The interval between health requests grows from first to last.
-	firstPoll = 20 * time.Millisecond
-	lastPoll  = 250 * time.Millisecond
-	// pollLimit bounds one request. A request that is given up stays in the
-	// accept queue until a worker serves it, so the limit is generous.
-	pollLimit = 5 * time.Second
-	// maxHealthBody bounds the answer: an app that answers endlessly is not
-	// healthy.
-	maxHealthBody = 64 << 10
-)
+// maxHealthBody bounds the answer: an app that answers endlessly is not healthy.
+const maxHealthBody = 64 << 10
+
+// pinging is how an app is asked for its health.
+type pinging struct {
+	// The pause between requests grows from first to last.
+	first, last time.Duration
+	// limit bounds one request. A request that is given up stays in the accept
+	// queue until a worker serves it.
+	limit time.Duration
+}
 
 // health asks one app's /health from inside the host.
 type health struct {
 	clock  clock.Clock
 	addr   netip.AddrPort
+	ping   pinging
 	client *http.Client
 }
 
-func newHealth(clk clock.Clock, addr netip.AddrPort) *health {
-	return &health{clock: clk, addr: reachable(addr), client: &http.Client{
+func newHealth(clk clock.Clock, addr netip.AddrPort, ping pinging) *health {
+	return &health{clock: clk, addr: reachable(addr), ping: ping, client: &http.Client{
 		Transport: &http.Transport{
 			DisableKeepAlives:      true, // a kept connection could hold a worker
 			DisableCompression:     true,
@@ -68,7 +69,7 @@ var errCut = errors.New("could not be asked in time")
 // did last.
 func (h *health) await(ctx context.Context) (pid int, err error) {
 	did := errCut
-	for interval := firstPoll; ; interval = min(interval*3/2, lastPoll) {
+	for pause := h.ping.first; ; pause = min(pause*3/2, h.ping.last) {
 		pid, err := h.ask(ctx)
 		if err == nil {
 			return pid, nil
@@ -76,7 +77,7 @@ func (h *health) await(ctx context.Context) (pid int, err error) {
 		if err != errCut {
 			did = err
 		}
-		if h.clock.Sleep(ctx, interval) != nil {
+		if h.clock.Sleep(ctx, pause) != nil {
 			return 0, did
 		}
 	}
@@ -85,7 +86,7 @@ func (h *health) await(ctx context.Context) (pid int, err error) {
 // ask makes one request. Its errors say what the app did instead of answering
 // 200, and are meant to follow "which".
 func (h *health) ask(ctx context.Context) (pid int, err error) {
-	ctx, cancel := withLimit(ctx, h.clock, pollLimit)
+	ctx, cancel := withLimit(ctx, h.clock, h.ping.limit)
 	defer cancel()
 	connected := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -108,7 +109,7 @@ func (h *health) ask(ctx context.Context) (pid int, err error) {
 	case n > maxHealthBody:
 		return 0, fmt.Errorf("answered /health with more than %d KiB", maxHealthBody>>10)
 	case ctx.Err() != nil:
-		return 0, fmt.Errorf("began an answer to /health and did not end it within %s", pollLimit)
+		return 0, fmt.Errorf("began an answer to /health and did not end it within %s", h.ping.limit)
 	case err != nil:
 		return 0, fmt.Errorf("broke off its answer to /health (%w)", err)
 	}

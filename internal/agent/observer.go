@@ -16,9 +16,9 @@ const (
 	// watchEvery is how often the apps' processes are looked at, sampling or
 	// not.
 	watchEvery = 100 * time.Millisecond
-	// deepEvery is how often children are looked for although the machine has
-	// not forked: an orphan changes its parent without a fork.
-	deepEvery = time.Second
+	// inheritEvery is how often orphans are looked for although the machine has
+	// not forked: they change their parent without a fork.
+	inheritEvery = time.Second
 )
 
 // observer looks at the apps' processes: it finds new ones, notices ended
@@ -30,12 +30,13 @@ type observer struct {
 	reader *kernel.Reader[kernel.Stat]
 	self   *kernel.Process
 	stat   kernel.Stat
-	forks  kernel.Num // of the machine, at the last deep look
+	forks  kernel.Num // of the machine, when children were last looked for
 	last   time.Time
-	deep   time.Time
+	heir   time.Time // when orphans were last looked for
 	// changes is the sum of the trees' changes at the last look.
 	changes int
 	pids    []int
+	memory  kernel.PIDStatm
 	strays  *tree // orphans that no app can be made out for
 }
 
@@ -65,20 +66,30 @@ func (o *observer) watch(ctx context.Context, clk clock.Clock) {
 	}
 }
 
+// freshen makes sure that the processes are known as they are now, or were at
+// the last look, if watch keeps looking, and reads the machine's CPU times; o.mu
+// is held.
+func (o *observer) freshen(now time.Time) {
+	if now.Sub(o.last) > watchEvery {
+		o.look(now)
+		return
+	}
+	// A reading that fails leaves unknowns.
+	_ = o.reader.Read(&o.stat)
+}
+
 // look reads all processes; o.mu is held. While nothing forks it allocates
-// nothing between two deep looks.
+// nothing.
 func (o *observer) look(now time.Time) {
 	o.last = now
-	deep := now.Sub(o.deep) >= deepEvery
-	if err := o.reader.Read(&o.stat); err != nil || !o.stat.Processes.Known || o.stat.Processes != o.forks {
-		deep = true
-	}
-	if deep {
-		o.deep, o.forks = now, o.stat.Processes
-	}
+	err := o.reader.Read(&o.stat)
+	forked := err != nil || !o.stat.Processes.Known || o.stat.Processes != o.forks
+	o.forks = o.stat.Processes
 	changes := 0
 	for _, p := range o.agent.list() {
-		p.tree.scan(deep)
+		if ended := p.tree.freshen(&o.memory); ended || forked {
+			p.tree.scan(forked)
+		}
 		changes += p.tree.change()
 		if o.pids = p.tree.orphans(o.self.PID(), o.pids[:0]); len(o.pids) > 0 {
 			o.agent.spawn.reap(o.pids)
@@ -86,8 +97,11 @@ func (o *observer) look(now time.Time) {
 		o.pids = p.tree.workers(o.pids[:0])
 		p.workers.scan(now.UnixNano(), o.pids)
 	}
-	if deep {
-		o.inherit()
+	if forked || now.Sub(o.heir) >= inheritEvery {
+		o.heir = now
+		if o.inherit() {
+			o.forks = kernel.Num{} // the new members may have children
+		}
 	}
 	if changes != o.changes {
 		o.changes = changes
@@ -97,23 +111,41 @@ func (o *observer) look(now time.Time) {
 
 // inherit looks through the agent's own children for orphans: those in the
 // session of an app are its own, the others are strays, and what has ended is
-// reaped.
-func (o *observer) inherit() {
-	kids, err := o.self.Children(o.pids[:0])
+// reaped. It tells whether a process has come to an app.
+func (o *observer) inherit() (claimed bool) {
+	kids, err := o.self.Inherited(o.pids[:0])
 	o.pids = kids
 	if err != nil {
-		return
+		return false
 	}
 	for _, pid := range kids {
-		if o.agent.spawn.owns(pid) || o.claimed(pid) {
+		if o.agent.spawn.owns(pid) || o.known(pid) {
+			continue
+		}
+		if o.claimed(pid) {
+			claimed = true
 			continue
 		}
 		o.strays.mu.Lock()
 		o.strays.adopt(pid)
 		o.strays.mu.Unlock()
 	}
+	if o.strays.empty() {
+		return claimed
+	}
 	o.strays.scan(true)
 	o.agent.spawn.reap(o.strays.orphans(o.self.PID(), nil))
+	return claimed
+}
+
+// known tells whether a process is an app's already.
+func (o *observer) known(pid int) bool {
+	for _, p := range o.agent.list() {
+		if p.tree.has(pid) {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *observer) claimed(pid int) bool {

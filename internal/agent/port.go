@@ -7,16 +7,43 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"brink/internal/kernel"
 )
 
-// claimPort checks that addr can be listened on, so that an app's own failure
-// to do so is not mistaken for another's answer, and returns it with a free
-// port in place of port 0. The reason is empty when the port can be had.
-func claimPort(fs *kernel.FS, addr string) (bound netip.AddrPort, reason string, err error) {
+// ports are those that apps were promised. An app listens some time after its
+// port was chosen, and another must not be given the same one meanwhile.
+type ports struct {
+	mu       sync.Mutex
+	promised map[netip.AddrPort]bool
+}
+
+func newPorts() *ports { return &ports{promised: map[netip.AddrPort]bool{}} }
+
+// claim checks that addr can be listened on, so that an app's own failure to do
+// so is not mistaken for another's answer, and returns it with a free port in
+// place of port 0. The reason is empty when the port can be had.
+func (p *ports) claim(fs *kernel.FS, addr string) (bound netip.AddrPort, reason string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const tries = 100
+	for range tries {
+		bound, reason, err = tryPort(fs, addr)
+		chosen := !strings.HasSuffix(addr, ":"+strconv.Itoa(int(bound.Port())))
+		if err != nil || reason != "" || !chosen || !p.promised[bound] {
+			break
+		}
+	}
+	p.promised[bound] = true
+	return bound, reason, err
+}
+
+// tryPort listens on addr for a moment.
+func tryPort(fs *kernel.FS, addr string) (bound netip.AddrPort, reason string, err error) {
 	want, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return want, "", fmt.Errorf("address %q is not an IP address and a port such as 127.0.0.1:8000", addr)

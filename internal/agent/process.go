@@ -29,9 +29,27 @@ type process struct {
 
 // launchProcess starts an app and begins to read its log.
 func (a *app) launchProcess() (*process, error) {
+	p, err := a.exec(a.launch)
+	if err != nil {
+		return nil, err
+	}
+	a.tree.start(p.pid)
+	return p, nil
+}
+
+// exec starts a process of the app's, in the app's cgroup, and begins to read
+// what it writes.
+func (a *app) exec(l *launch) (*process, error) {
 	p := &process{exited: make(chan struct{}), tail: new(tail)}
-	cmd := exec.Command(a.launch.argv[0], a.launch.argv[1:]...)
-	cmd.Dir, cmd.Env = a.launch.dir, a.launch.env
+	cmd := exec.Command(l.argv[0], l.argv[1:]...)
+	cmd.Dir, cmd.Env = l.dir, l.env
+	if c := a.cgroup.Load(); c != nil {
+		f, err := c.place(cmd)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+	}
 	stdout, outEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -53,7 +71,7 @@ func (a *app) launchProcess() (*process, error) {
 		return nil, err
 	}
 	p.pid, p.started = cmd.Process.Pid, a.agent.clock.Now()
-	a.tree.start(p.pid)
+	a.tree.add(p.pid)
 	p.read(a, stdout, "stdout")
 	p.read(a, stderr, "stderr")
 	go func() {
@@ -103,13 +121,13 @@ func (p *process) drain(clk clock.Clock, limit time.Duration) {
 	<-read
 }
 
-// outcome describes how the process ended.
-func (p *process) outcome() (code *int, signal int, text string) {
-	ws, ok := p.state.Sys().(syscall.WaitStatus)
+// outcome describes how a process ended.
+func outcome(state *os.ProcessState) (code *int, signal int, text string) {
+	ws, ok := state.Sys().(syscall.WaitStatus)
 	if ok && ws.Signaled() {
 		return nil, int(ws.Signal()), fmt.Sprintf("was ended by signal %d (%s)", ws.Signal(), ws.Signal())
 	}
-	c := p.state.ExitCode()
+	c := state.ExitCode()
 	return &c, 0, fmt.Sprintf("exited with code %d", c)
 }
 

@@ -39,6 +39,20 @@ func (p *Python) Has(modules ...string) bool {
 	return true
 }
 
+// PythonModules are what the interpreter of an app must be able to import; none
+// where its runtime is not Python.
+func PythonModules(runtime, workerClass string) []string {
+	switch {
+	case runtime == "asgi":
+		return []string{"uvicorn"}
+	case runtime == "flask" && workerClass == "gevent":
+		return []string{"flask", "gunicorn", "gevent"}
+	case runtime == "flask":
+		return []string{"flask", "gunicorn"}
+	}
+	return nil
+}
+
 // ErrNoInterpreter says that no program of the wanted name is there.
 var ErrNoInterpreter = errors.New("no interpreter was found")
 

@@ -34,6 +34,8 @@ type entry struct {
 	Agent     identity   `json:"agent"`
 	RunDir    string     `json:"run_dir"`
 	Processes []identity `json:"processes"`
+	// Cgroup is the directory of the agent's cgroup, where it has one.
+	Cgroup string `json:"cgroup,omitempty"`
 }
 
 // RegistryDir returns the directory where this user's agents register, and
@@ -80,6 +82,19 @@ func openRegistry(fs *kernel.FS, dir, runDir string) (*registry, error) {
 	return r, r.err
 }
 
+// owns writes down the agent's cgroup.
+func (r *registry) owns(c *cgroup) {
+	if c == nil {
+		return
+	}
+	r.mu.Lock()
+	r.entry.Cgroup = c.dir
+	processes := r.entry.Processes
+	r.entry.Processes = nil // so that it is written whatever runs
+	r.mu.Unlock()
+	r.write(processes)
+}
+
 // write replaces the list of processes when it has changed. A failure is
 // returned by close: it only matters if the agent is killed.
 func (r *registry) write(ids []identity) {
@@ -112,9 +127,9 @@ func (r *registry) close() error {
 }
 
 // Sweep cleans up after agents that were killed: of each entry in dir whose
-// agent is gone it ends the processes whose pid and start time both match, and
-// what those have started, and removes the run directory. Entries of living
-// agents are left alone.
+// agent is gone it ends the processes whose pid and start time both match, what
+// those have started and what runs in its cgroup, and removes cgroup and run
+// directory. Entries of living agents are left alone.
 func Sweep(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -152,6 +167,11 @@ func sweep(fs *kernel.FS, file string) error {
 		}
 		if err := endAll(fs, e.Processes); err != nil {
 			return err
+		}
+		if e.Cgroup != "" {
+			if err := removeCgroup(e.Cgroup); err != nil {
+				return err
+			}
 		}
 	}
 	if e.RunDir != "" {

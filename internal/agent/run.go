@@ -14,11 +14,11 @@ import (
 // own finds the connection to its lab.
 const FD = 3
 
-// Run is the agent as a program, "brink agent --dir DIR": it serves the lab on FD until the lab closes
-// it or the program is asked to end (SIGTERM, SIGINT). Dir is the run
+// Run is the agent as a program, "brink agent --dir DIR": it serves the lab on
+// FD until the lab closes it or the program is asked to end (SIGTERM, SIGINT). Dir is the run
 // directory, program the name and version for the hello. Apps of runtime go
 // are this program too, started as "app" with --bind, --workers, --timeout,
-// --keep-alive and, if it is given, --backlog.
+// --keep-alive and, if it is given, --backlog; "hold" is Hold.
 func Run(ctx context.Context, dir, program string) error {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(FD, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
@@ -46,5 +46,6 @@ func Run(ctx context.Context, dir, program string) error {
 		Clock:    clock.Real,
 		Program:  program,
 		BuiltIn:  []string{exe, "app"},
+		Hold:     []string{exe, "hold"},
 	})
 }

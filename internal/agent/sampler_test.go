@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -78,15 +79,11 @@ func TestSamplingAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	a.observer.look(clock.Real.Now())
-	// The deep look once a second is not of the steady state, and neither is
-	// one that a fork elsewhere on the machine calls for.
-	a.observer.deep = clock.Real.Now().Add(time.Hour)
 	quiet := func() {
-		if err := s.tick(); err != nil {
+		a.observer.heir = time.Time{} // a second has gone by
+		if err := s.tick(clock.Real.Now()); err != nil {
 			t.Fatal(err)
 		}
-		a.observer.deep = clock.Real.Now().Add(time.Hour)
 	}
 	for range 20 {
 		quiet()
@@ -109,7 +106,7 @@ func TestSamplesAgreeWithTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	s.take()
+	s.take(clock.Real.Now())
 	app, plan := s.samples[0], s.samples[1]
 	if app.App != "web" || plan.App != "" || app.AtNs != plan.AtNs {
 		t.Fatalf("samples of %q and %q, want of web and of the plan, at one instant", app.App, plan.App)
@@ -189,30 +186,33 @@ func meminfo(t *testing.T, key string) int64 {
 	return 0
 }
 
+// deaf answers once, says so, and accepts nothing any more; then it no longer
+// listens.
+const deaf = `
+import os, socket, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", int(os.environ["PORT"])))
+s.listen(33)
+while True:
+    c, _ = s.accept()
+    asked = c.recv(4096)
+    c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    c.close()
+    if asked: break
+while not os.path.exists("enough"):
+    time.sleep(0.01)
+s.close()
+time.sleep(600)
+`
+
 // Connections that nobody accepts: 5 with a request, 2 of which have been
 // given up (field note: CLOSE-WAIT with unread bytes).
 func TestTheAcceptQueueIsSeen(t *testing.T) {
 	a := inProcess(t)
-	s, err := newSampler(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Listen(fd, 33); err != nil {
-		t.Fatal(err)
-	}
-	sa, err := unix.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: sa.(*unix.SockaddrInet4).Port}
+	s := sampling1(t, a)
+	p := deployHere(t, a, wire.App{Name: "deaf", Runtime: "command", Command: []string{"/usr/bin/python3", "-c", deaf}})
+	addr := p.listens()
 	begin := time.Now()
 	for i := range 5 {
 		c, err := net.Dial("tcp", addr.String())
@@ -228,25 +228,78 @@ func TestTheAcceptQueueIsSeen(t *testing.T) {
 			defer c.Close()
 		}
 	}
-	time.Sleep(30 * time.Millisecond)
 	var x wire.Sample
-	x.Clear()
-	if !s.listen() {
-		t.Fatal("listeners cannot be read")
+	until(t, "2 have been given up", func() bool {
+		x = s.takeApp()
+		return x.QueueDepth == 5 && x.Abandoned == 2 && x.OldestMs >= 20
+	})
+	if most := time.Since(begin).Milliseconds() + 10; x.QueueLimit != 33 || x.OldestMs > most {
+		t.Errorf("limit %d, want 33; the oldest has waited %d ms, want %d at most", x.QueueLimit, x.OldestMs, most)
 	}
-	s.queue(&x, addr.AddrPort())
-	if x.QueueDepth != 5 || x.QueueLimit != 33 || x.Abandoned != 2 {
-		t.Errorf("depth %d, limit %d, abandoned %d; want 5, 33, 2", x.QueueDepth, x.QueueLimit, x.Abandoned)
+	if err := os.WriteFile(filepath.Join(p.launch.dir, "enough"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if most := time.Since(begin).Milliseconds() + 10; x.OldestMs < 20 || x.OldestMs > most {
-		t.Errorf("the oldest has waited %d ms, want between 20 and %d", x.OldestMs, most)
+	until(t, "nobody listens", func() bool {
+		x = s.takeApp()
+		return x.QueueDepth == -1 && x.QueueLimit == -1 && x.OldestMs == -1 && x.Abandoned == -1
+	})
+}
+
+// sampling1 is a sampler of an agent with one app.
+func sampling1(t *testing.T, a *agent) *sampler {
+	t.Helper()
+	s, err := newSampler(a)
+	if err != nil {
+		t.Fatal(err)
 	}
-	x.Clear()
-	unix.Close(fd)
-	s.listen()
-	s.queue(&x, addr.AddrPort())
-	if x.QueueDepth != -1 || x.QueueLimit != -1 {
-		t.Errorf("without a listener: depth %d of %d, want -1", x.QueueDepth, x.QueueLimit)
+	t.Cleanup(func() { s.close() })
+	return s
+}
+
+// takeApp returns the sample of the only app.
+func (s *sampler) takeApp() wire.Sample {
+	s.take(s.agent.clock.Now())
+	return s.samples[0]
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// The pool as its own configuration gives it; and unknown where it is inside
+// the process.
+func TestTheGaugeIsInTheSamples(t *testing.T) {
+	a := inProcess(t)
+	s := sampling1(t, a)
+	p := deployHere(t, a, flask("web"))
+	var x wire.Sample
+	until(t, "both workers are idle", func() bool {
+		x = s.takeApp()
+		return x.Workers == 2 && x.Busy == 0 && x.Idle == 2 && x.Queued == 0
+	})
+	for range 3 {
+		go func() {
+			if resp, err := http.Get("http://" + p.endpoint.Addr + "/thread-hold?secs=3"); err == nil {
+				resp.Body.Close()
+			}
+		}()
+	}
+	until(t, "both are busy and one waits", func() bool {
+		x = s.takeApp()
+		return x.Workers == 2 && x.Busy == 2 && x.Idle == 0 && x.Queued == 1 && x.QueueDepth == 1
+	})
+	node := deployHere(t, a, wire.App{Name: "js", Runtime: "node"})
+	until(t, "the second app listens", func() bool {
+		s.take(a.clock.Now())
+		return len(s.samples) == 3 && s.samples[1].QueueDepth == 0
+	})
+	if x := s.samples[1]; x.App != "js" || x.Workers != -1 || x.Busy != -1 || x.Idle != -1 || x.Queued != -1 {
+		t.Errorf("of %s: %d workers, %d busy, %d idle, %d queued; want -1", node.spec.Name, x.Workers, x.Busy, x.Idle, x.Queued)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,9 @@ type Options struct {
 	// BuiltIn is the command line of the built-in workload, to which its flags
 	// are appended: brink's own executable and "app".
 	BuiltIn []string
+	// Hold is the command line of the program that is Hold: brink's own
+	// executable and "hold".
+	Hold []string
 }
 
 // farewellLimit is how long a lab may take to read the agent's last messages.
@@ -55,6 +59,9 @@ type agent struct {
 	observer *observer
 	registry *registry
 	sampling *sampling
+	platform *platform
+	oom      *oomWatch
+	ports    *ports
 
 	mu    sync.Mutex
 	apps  []*app // replaced, never changed in place
@@ -71,7 +78,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
 		return err
 	}
 	release := context.AfterFunc(ctx, func() { conn.Close() })
-	_, err = a.conn.Handshake(wire.Hello{Program: opts.Program, Capabilities: a.capabilities()})
+	_, err = a.conn.Handshake(wire.Hello{Program: opts.Program, Capabilities: append(a.capabilities(), a.platformCapabilities()...)})
 	release()
 	if err != nil {
 		return errors.Join(err, a.close())
@@ -86,6 +93,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
 
 	last, err := a.answer(ctx)
 	a.endSampling(conn)
+	a.platform.stop()
 	stopErr := a.stopApps()
 	stopWatching()
 	<-watched
@@ -135,13 +143,18 @@ func newAgent(conn io.ReadWriter, opts Options) (a *agent, err error) {
 	}
 	a.sampling = &sampling{agent: a}
 	a.spawn = newSpawner()
+	a.ports = newPorts()
+	a.oom = watchOOM(a.fs, kernelLog)
+	a.platform = newPlatform(a, strings.TrimSuffix("brink-"+filepath.Base(a.registry.path), ".json"))
+	a.registry.owns(a.platform.cgroup)
 	return a, nil
 }
 
 // close releases what newAgent made. No app may run any more.
 func (a *agent) close() error {
+	err := errors.Join(a.platform.close(), a.oom.close())
 	a.spawn.close()
-	err := a.observer.close()
+	err = errors.Join(err, a.observer.close())
 	// Apps that leave their files unreadable are nothing that a lab can mend.
 	if rmErr := os.RemoveAll(a.opts.Dir); rmErr != nil {
 		err = errors.Join(err, fmt.Errorf("run directory: %w", rmErr))
@@ -205,6 +218,28 @@ func (a *agent) handle(req wire.Request, at time.Time) {
 		if a.parse(req, &spec) {
 			a.deploy(req, spec)
 		}
+	case wire.Prepare:
+		var plan wire.Plan
+		if a.parse(req, &plan) {
+			go func() {
+				limits, err := a.platform.prepare(plan)
+				a.respond(req, limits, err)
+			}()
+		}
+	case wire.Inflate:
+		var in wire.Inflation
+		if a.parse(req, &in) {
+			go func() { a.respond(req, nil, a.platform.inflate(in)) }()
+		}
+	case wire.Deflate:
+		go func() {
+			a.platform.deflate()
+			a.respond(req, nil, nil)
+		}()
+	case wire.SwapIn:
+		go func() { a.respond(req, nil, a.platform.swapIn()) }()
+	case wire.Speed:
+		go func() { a.respond(req, wire.Pace{Ns: int64(Speed(a.clock))}, nil) }()
 	case wire.StopApp:
 		var who wire.AppName
 		if a.parse(req, &who) {
@@ -280,8 +315,12 @@ func (a *agent) enlist(spec wire.App) (*app, string, error) {
 	if a.find(spec.Name) != nil {
 		return nil, "", &wire.Fault{Kind: wire.BadRequest, Text: fmt.Sprintf("app %s has been deployed already", spec.Name)}
 	}
-	p := a.newApp(spec)
+	policy, err := policyOf(spec)
+	if err != nil {
+		return nil, "", &wire.Fault{Kind: wire.BadRequest, Text: err.Error()}
+	}
 	a.count++
+	p := a.newApp(spec, policy, strconv.Itoa(a.count))
 	a.apps = append(slices.Clone(a.apps), p)
 	return p, filepath.Join(a.opts.Dir, "app"+strconv.Itoa(a.count)), nil
 }
@@ -335,5 +374,6 @@ func (a *agent) register() {
 	for _, p := range apps {
 		ids = append(ids, p.tree.identities()...)
 	}
+	ids = append(ids, a.platform.tree.identities()...)
 	a.registry.write(ids)
 }

@@ -131,7 +131,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{wire.Deploy, "text", "deploy: its body is malformed"},
 		{wire.Deploy, wire.App{}, "an app needs a name"},
 		{wire.Deploy, wire.App{Name: "a", Addr: "localhost:1"}, `address "localhost:1" is not an IP address and a port`},
-		{wire.Deploy, wire.App{Name: "b", Addr: "127.0.0.1:0", Runtime: "perl"}, `runtime "perl" is not one of flask, node, go, command`},
+		{wire.Deploy, wire.App{Name: "b", Addr: "127.0.0.1:0", Runtime: "perl"}, `runtime "perl" is not one of flask, asgi, node, go, command`},
 		{wire.Deploy, wire.App{Name: "c", Addr: "127.0.0.1:0", Runtime: "flask"}, "flask needs at least 1 worker, not 0"},
 		{wire.Deploy, wire.App{Name: "d", Addr: "127.0.0.1:0", Runtime: "flask", Workers: 1, TimeoutNs: 1500e6}, "gunicorn's worker time-out takes whole seconds, not 1.5s"},
 		{wire.Deploy, wire.App{Name: "e", Addr: "127.0.0.1:0", Runtime: "node", Workers: 2}, "the node app is one process; it cannot have 2 workers"},

@@ -33,6 +33,10 @@ func (a *app) killAll() {
 	for {
 		a.scan()
 		a.tree.kill()
+		if c := a.cgroup.Load(); c != nil {
+			// Kernels before 5.14 do without.
+			_ = write(c.dir, "cgroup.kill", "1")
+		}
 		if a.awaitEmpty(100 * time.Millisecond) {
 			return
 		}

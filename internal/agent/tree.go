@@ -16,8 +16,12 @@ const nanosPerTick = 1_000_000_000 / kernel.UserHz
 type tree struct {
 	fs *kernel.FS
 
-	mu      sync.Mutex
-	main    int
+	mu   sync.Mutex
+	main int
+	// wrapped says that the first process only starts the one that matters, as
+	// crun does.
+	wrapped bool
+	inner   int // the one that matters then, when last seen
 	members []*member
 	known   map[int]bool
 	changes int
@@ -57,7 +61,14 @@ func (t *tree) adopt(pid int) {
 func (t *tree) start(pid int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.main = pid
+	t.main, t.inner = pid, 0
+	t.adopt(pid)
+}
+
+// add makes pid a member.
+func (t *tree) add(pid int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.adopt(pid)
 }
 
@@ -143,16 +154,42 @@ func (t *tree) usage(pageSize int64) (cpu, rss, procs int64) {
 	return cpu, rss, procs
 }
 
-// workers appends the living children of the first process to dst.
+// workers appends the living children of the first process that matters to dst.
 func (t *tree) workers(dst []int) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	parent := t.main
+	if t.wrapped {
+		if parent = t.childOf(t.main); parent > 0 {
+			t.inner = parent
+		}
+	}
 	for _, m := range t.members {
-		if m.stat.PPID == t.main && m.stat.State != 'Z' {
+		if m.stat.PPID == parent && m.stat.State != 'Z' {
 			dst = append(dst, m.proc.PID())
 		}
 	}
 	return dst
+}
+
+// first returns the first process that matters, which may have ended.
+func (t *tree) first() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wrapped && t.inner > 0 {
+		return t.inner
+	}
+	return t.main
+}
+
+// childOf returns a child of a process, -1 if it has none.
+func (t *tree) childOf(pid int) int {
+	for _, m := range t.members {
+		if m.stat.PPID == pid {
+			return m.proc.PID()
+		}
+	}
+	return -1
 }
 
 // orphans appends the ended members that wait for the agent to reap them.
@@ -173,15 +210,15 @@ func (t *tree) has(pid int) bool {
 	return t.known[pid]
 }
 
-// claim adopts an orphan of unknown origin when it is in the session of the
-// app's first process.
+// claim adopts an orphan of unknown origin when it is in the session of one of
+// the app's processes.
 func (t *tree) claim(pid int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known[pid] {
 		return true
 	}
-	if sid, err := unix.Getsid(pid); err != nil || sid != t.main {
+	if sid, err := unix.Getsid(pid); err != nil || sid != t.main && !t.known[sid] {
 		return false
 	}
 	t.adopt(pid)

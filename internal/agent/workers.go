@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,6 +25,10 @@ type workers struct {
 
 	mu   sync.Mutex
 	seen map[int]*worker
+	// boots and timeouts count since the app's last start.
+	boots, timeouts int
+	// tells is whether the app's workers say when they are ready.
+	tells bool
 }
 
 type worker struct {
@@ -78,6 +83,7 @@ func (w *workers) get(pid int) *worker {
 func (w *workers) boot(nowNs int64, pid int, s *worker) {
 	if !s.booted {
 		s.booted = true
+		w.boots++
 		w.emit(wire.Event{AtNs: nowNs, Kind: wire.WorkerBooted, Pid: pid})
 	}
 }
@@ -102,7 +108,11 @@ func (w *workers) end(pid int, s *worker, e wire.Event) {
 		return
 	}
 	if s.timedOut {
+		w.timeouts++
 		e.Kind, e.Detail = wire.WorkerKilled, "worker time-out"
+		if !s.ready && w.tells {
+			e.Detail += " while it booted"
+		}
 	}
 	e.Pid = pid
 	if s.goneNs != 0 {
@@ -111,10 +121,22 @@ func (w *workers) end(pid int, s *worker, e wire.Event) {
 	w.emit(e)
 }
 
+// summary says how many workers booted and timed out since the app's start; it
+// is empty unless one timed out, which the platform would not see.
+func (w *workers) summary() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timeouts == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with %d worker boots and %d worker time-outs", w.boots, w.timeouts)
+}
+
 // flush ends all workers: their master is gone and will say no more.
 func (w *workers) flush(nowNs int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	defer func() { w.boots, w.timeouts = 0, 0 }()
 	for pid, s := range w.seen {
 		w.end(pid, s, wire.Event{AtNs: nowNs, Kind: wire.WorkerExited})
 	}

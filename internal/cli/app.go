@@ -68,3 +68,17 @@ func (a *app) agentCommand() *cobra.Command {
 	_ = cmd.MarkFlagRequired("dir")
 	return cmd
 }
+
+// holdCommand stands for memory of the platform's own. Its arguments are the
+// agent's, which starts it.
+func (a *app) holdCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "hold",
+		Short:              "Hold memory for a plan (started by brink itself)",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return broken(agent.Hold(cmd.Context(), args, a.stdout))
+		},
+	}
+}

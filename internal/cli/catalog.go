@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,27 @@ func (a *app) show(d *experiment.Design) error {
 	rows := [][]string{{"ID", "FORM", "CLAIM"}}
 	for _, h := range e.Hypotheses {
 		rows = append(rows, []string{h.ID, string(h.Form), h.Claim})
+	}
+	if err := p.columns(rows); err != nil {
+		return err
+	}
+	return leftOut(p, d)
+}
+
+// leftOut says what the profile does not execute, and so cannot test.
+func leftOut(p page, d *experiment.Design) error {
+	if len(d.LeftOutSteps) == 0 {
+		return nil
+	}
+	fmt.Fprintln(p)
+	text := fmt.Sprintf("Profile %s leaves out %s: %s.", d.Profile, count(len(d.LeftOutSteps), "step", "steps"), strings.Join(d.LeftOutSteps, ", "))
+	if err := p.paragraph("", text); err != nil || len(d.LeftOut) == 0 {
+		return err
+	}
+	fmt.Fprintln(p)
+	rows := [][]string{{"NOT TESTED", "WHY"}}
+	for _, h := range d.LeftOut {
+		rows = append(rows, []string{h.ID, h.Why})
 	}
 	return p.columns(rows)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brink/internal/goapp"
+	"brink/internal/guest"
 )
 
 // Version is the program's version, set by the linker.
@@ -74,7 +75,8 @@ type app struct {
 
 // Main runs the command line and returns the exit code.
 func Main(args []string) int {
-	goapp.RunIfWorker() // never returns in a worker of the built-in workload
+	goapp.RunIfWorker()         // never returns in a worker of the built-in workload
+	guest.RunIfInit(serveGuest) // nor where brink is the first process of a virtual machine
 	if len(args) == 1 && args[0] == "version" {
 		// Asked for in loops and prompts, so it does not wait for the rest.
 		if err := (&app{stdout: os.Stdout}).printVersion(); err != nil {
@@ -139,7 +141,7 @@ happens, and writes a report in which every claim carries its evidence.
 	root.AddCommand(
 		a.runCommand(), a.listCommand(), a.showCommand(), a.validateCommand(),
 		a.schemaCommand(), a.newCommand(), a.reportCommand(), a.exportCommand(),
-		a.queryCommand(), a.compareCommand(), a.studyCommand(), a.probeCommand(), a.watchCommand(), a.auditCommand(), a.appCommand(), a.agentCommand(), a.versionCommand(),
+		a.queryCommand(), a.compareCommand(), a.studyCommand(), a.probeCommand(), a.watchCommand(), a.auditCommand(), a.imageCommand(), a.appCommand(), a.agentCommand(), a.holdCommand(), a.versionCommand(),
 	)
 	return root
 }

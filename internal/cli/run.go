@@ -17,7 +17,6 @@ import (
 	"brink/internal/clock"
 	"brink/internal/experiment"
 	"brink/internal/host"
-	"brink/internal/host/local"
 	"brink/internal/lab"
 	"brink/internal/record"
 )
@@ -30,6 +29,8 @@ type runFlags struct {
 	source
 	seed         int64
 	out          string
+	host         string
+	resume       string
 	strict       bool
 	noSubstitute bool
 }
@@ -37,20 +38,34 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run NAME|FILE",
+		Use:   "run NAME|FILE | --resume DIR",
 		Short: "Run an experiment and write its report",
 		Long: `Run an experiment of the catalogue (brink list) or of a file, record everything,
 judge its hypotheses and write the report.
 
 The run directory holds record.db, report.html, report.md and experiment.yaml.
-Ctrl-C stops cleanly, takes everything down and keeps what was recorded.
+Ctrl-C stops cleanly, takes everything down and keeps what was recorded; --resume
+goes on with such a run, or one that was killed, where it ended.
+
+An experiment whose plan limits memory runs on a virtual machine (--host vm),
+any other on this machine (--host local).
 
 ` + exitCodes,
 		Example: `  brink run worker-exhaustion --profile quick
-  brink run mine.yaml --set apps.web.workers=8 --repetitions 6 --seed 1 --strict`,
-		Args:              arguments(1, 1),
+  brink run mine.yaml --set apps.web.workers=8 --repetitions 6 --seed 1 --strict
+  brink run --resume runs/memory-pressure-20260131-120000`,
+		Args:              arguments(0, 1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.resume != "" {
+				if err := onlyResume(cmd, args); err != nil {
+					return err
+				}
+				return a.resume(cmd.Context(), f.resume, f)
+			}
+			if err := arguments(1, 1)(cmd, args); err != nil {
+				return err
+			}
 			if !cmd.Flags().Changed("seed") {
 				f.seed = int64(rand.Uint32())
 			}
@@ -61,9 +76,25 @@ Ctrl-C stops cleanly, takes everything down and keeps what was recorded.
 	fl := cmd.Flags()
 	fl.Int64Var(&f.seed, "seed", 0, "`seed` of the order of steps and of arrivals (default: drawn, and recorded)")
 	fl.StringVar(&f.out, "out", "", "run `directory` (default runs/NAME-TIME); it must be new or empty")
+	fl.StringVar(&f.host, "host", "", "`kind` of host: local or vm (default by the plan)")
+	fl.StringVar(&f.resume, "resume", "", "go on with the run in `directory` where it ended")
+	_ = cmd.RegisterFlagCompletionFunc("host", cobra.FixedCompletions([]string{"local", "vm"}, cobra.ShellCompDirectiveNoFileComp))
 	fl.BoolVar(&f.strict, "strict", false, "exit with 1 when a hypothesis is not supported or inconclusive")
 	fl.BoolVar(&f.noSubstitute, "no-substitute", false, "exit with 2 instead of letting the built-in Go server take the place of a server that is missing")
 	return cmd
+}
+
+// onlyResume refuses what a run that is taken up again already has.
+func onlyResume(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return badInput(fmt.Errorf("--resume takes the experiment from its record: leave out %q", args[0]))
+	}
+	for _, name := range []string{"seed", "out", "profile", "set", "repetitions", "host"} {
+		if cmd.Flags().Changed(name) {
+			return badInput(fmt.Errorf("--resume takes --%s from its record: leave it out", name))
+		}
+	}
+	return nil
 }
 
 // run is one brink run from file to report.
@@ -72,13 +103,23 @@ func (a *app) run(ctx context.Context, arg string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	h := local.New(local.Options{Program: "brink " + Version})
+	h, err := a.chooseHost(f.host, d)
+	if err != nil {
+		return err
+	}
+	if err := lab.Check(h, d); err != nil {
+		return badInput(err)
+	}
 	missed, err := a.requirements(ctx, h, d, f.noSubstitute)
 	if err != nil {
 		return err
 	}
 	for _, w := range d.Warnings {
 		a.say("warning: %s", w)
+	}
+	kind, err := accelerator(ctx, h)
+	if err != nil {
+		return err
 	}
 	dir, err := a.runDirectory(d, f.out)
 	if err != nil {
@@ -87,7 +128,7 @@ func (a *app) run(ctx context.Context, arg string, f runFlags) error {
 	w, err := record.Create(dir, record.Run{
 		ID: filepath.Base(dir), Brink: Version, Experiment: d.Experiment.Name, YAML: string(d.Source),
 		Profile: d.Profile, Seed: f.seed, Host: h.Kind(), Overrides: f.overrides(),
-		Accelerator: "none", StartedNs: clock.Real.Now().UnixNano(),
+		Accelerator: kind, StartedNs: clock.Real.Now().UnixNano(),
 	})
 	if err != nil {
 		return badInput(err)
@@ -96,7 +137,10 @@ func (a *app) run(ctx context.Context, arg string, f runFlags) error {
 		_ = w.Close() // nothing is in it yet
 		return badInput(fmt.Errorf("%s cannot be written: %w", filepath.Join(dir, experimentFile), cause(err)))
 	}
-	result, runErr := a.execute(ctx, h, d, w, missed, f.seed)
+	result, runErr := lab.Result{}, addRequirements(w, missed)
+	if runErr == nil {
+		result, runErr = a.execute(ctx, d, w, lab.Options{Host: h, Seed: f.seed})
+	}
 	if err := w.Close(); runErr == nil {
 		runErr = err
 	}
@@ -158,6 +202,15 @@ func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Desig
 	return missed, nil
 }
 
+func addRequirements(w *record.Writer, missed []record.Requirement) error {
+	for _, m := range missed {
+		if err := w.AddRequirement(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // runDirectory makes the directory of the run; it must be new or empty.
 func (a *app) runDirectory(d *experiment.Design, out string) (string, error) {
 	if out == "" {
@@ -207,19 +260,12 @@ func newRunDirectory(name string) (string, error) {
 }
 
 // execute runs the lab under whatever shows its progress.
-func (a *app) execute(ctx context.Context, h host.Host, d *experiment.Design, w *record.Writer, missed []record.Requirement, seed int64) (lab.Result, error) {
-	for _, m := range missed {
-		if err := w.AddRequirement(m); err != nil {
-			return lab.Result{}, err
-		}
-	}
-	a.say("%s: %s, seed %d", d.Experiment.Title, extent(d), seed)
+func (a *app) execute(ctx context.Context, d *experiment.Design, w *record.Writer, o lab.Options) (lab.Result, error) {
+	a.say("%s: %s, seed %d", d.Experiment.Title, extent(d), o.Seed)
 	ctx, view := a.view(ctx, d)
 	defer view.close()
-	return lab.Run(ctx, lab.Options{
-		Design: d, Host: h, Record: w, Clock: clock.Real, Seed: seed,
-		Sampling: time.Duration(d.Sampling), Progress: view.progress,
-	})
+	o.Design, o.Record, o.Clock, o.Sampling, o.Progress = d, w, clock.Real, time.Duration(d.Sampling), view.progress
+	return lab.Run(ctx, o)
 }
 
 // conclude writes the report of whatever was recorded and chooses the exit code.

@@ -133,7 +133,7 @@ var badFiles = []struct {
 	{"no duration", "duration: 1s", "duration: soon",
 		`worker.yaml:20:66: steps[0].traffic.duration: "soon" is not a duration; write a number with a unit, such as 1.5s or 2m.`},
 	{"unknown runtime", "runtime: flask", "runtime: flaks",
-		`worker.yaml:16:14: apps[0].runtime: "flaks" is not a runtime; did you mean "flask"? Allowed: command, flask, go, node.`},
+		`worker.yaml:16:14: apps[0].runtime: "flaks" is not a runtime; did you mean "flask"? Allowed: asgi, command, flask, go, node.`},
 	{"unknown worker class", "workers: 4", "worker_class: gthreads",
 		`worker.yaml:17:19: apps[0].worker_class: "gthreads" is not a worker class; did you mean "gthread"? Allowed: gevent, gthread, sync.`},
 	{"worker class of another runtime", "runtime: flask", "runtime: go\n    worker_class: sync",

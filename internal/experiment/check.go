@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // given are the variables that brink sets for every app.
@@ -27,7 +28,38 @@ func (d decoder) checkApp(n *node, a *App) {
 	if a.Threads > 1 && a.WorkerClass != "gthread" && a.Runtime != "" {
 		d.about(n, "threads", "more than 1 needs runtime flask with worker class gthread")
 	}
+	d.checkWhole(n, a)
+	d.checkDeploy(n, a)
 	d.checkEnv(n.get("env"))
+}
+
+// checkWhole refuses fractions of a second where a server counts seconds.
+func (d decoder) checkWhole(n *node, a *App) {
+	refuse := func(field string, span Duration) {
+		if span%Duration(time.Second) != 0 {
+			d.about(n, field, "%s is no whole number of seconds, which is what %s counts", span, a.Server())
+		}
+	}
+	switch a.Runtime {
+	case "flask":
+		refuse("timeout", a.Timeout)
+		refuse("keep_alive", a.KeepAlive)
+	case "asgi", "node":
+		refuse("keep_alive", a.KeepAlive)
+	}
+}
+
+// checkDeploy checks what belongs to one deploy mode only.
+func (d decoder) checkDeploy(n *node, a *App) {
+	python := a.Runtime == "flask" || a.Runtime == "asgi"
+	switch {
+	case a.MemoryLimitMB > 0 && a.Deploy != "container" && a.Deploy != "":
+		d.about(n, "memory_limit_mb", "belongs to deploy: container; a zip has no limit of its own")
+	case a.Build && a.Deploy == "container":
+		d.about(n, "build", "belongs to deploy: zip; a container comes built")
+	case a.Build && !python && a.Runtime != "":
+		d.about(n, "build", "belongs to runtimes flask and asgi, not to %s", a.Runtime)
+	}
 }
 
 func (d decoder) checkEnv(n *node) {

@@ -23,8 +23,9 @@ type decoder struct {
 // nouns name what a struct is, for a sentence about a field that it has not.
 var nouns = map[string]string{
 	"Experiment": "an experiment", "Variables": "variables", "Link": "a related document", "Plan": "a plan", "Calibration": "a calibration",
+	"Share": "a share", "Platform": "a platform", "Pressure": "pressure",
 	"App": "an app", "Step": "a step", "Traffic": "traffic", "Hypothesis": "a hypothesis", "Profile": "a profile",
-	"Reference": "a reference", "ReferenceClaim": "a reference claim",
+	"Reference": "a reference", "ReferenceClaim": "a reference claim", "ReferenceFigures": "reference figures",
 }
 
 // structure decodes a mapping into the struct v: unknown fields and missing

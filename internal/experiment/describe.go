@@ -13,6 +13,8 @@ func (a App) Server() string {
 	switch a.Runtime {
 	case "flask":
 		return "gunicorn " + a.WorkerClass
+	case "asgi":
+		return "uvicorn"
 	case "go":
 		return "brink"
 	case "command":
@@ -26,7 +28,7 @@ func (a App) Server() string {
 // SubstituteWith makes another runtime serve in the app's place, with as many
 // workers and the same limits.
 func (a *App) SubstituteWith(runtime string) {
-	a.Runtime, a.Command, a.WorkerClass, a.Threads = runtime, nil, "", 1
+	a.Runtime, a.Command, a.WorkerClass, a.Threads, a.Build = runtime, nil, "", 1, false
 	if runtime == "flask" {
 		a.WorkerClass = "sync"
 	}
@@ -39,14 +41,32 @@ func (s Step) AppsText() string {
 	for i, a := range s.Apps {
 		size := phrase.Plural(a.Workers, "worker")
 		if a.Threads > 1 {
-			size += fmt.Sprintf(" of %d threads", a.Threads)
+			size = fmt.Sprintf("%d×%d threads", a.Workers, a.Threads)
 		}
 		if a.AllocMB > 0 {
 			size += fmt.Sprintf(", %d MB", a.AllocMB)
 		}
+		if a.Deploy == "container" {
+			size += ", container"
+			if a.MemoryLimitMB > 0 {
+				size += fmt.Sprintf(" of %d MB", a.MemoryLimitMB)
+			}
+		}
 		all[i] = fmt.Sprintf("%s (%s, %s)", a.Name, a.Server(), size)
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, ", ") + s.startText()
+}
+
+// startText says how several apps are started, where that is not one after
+// another.
+func (s Step) startText() string {
+	switch {
+	case s.Start == "" || len(s.Apps) < 2:
+		return ""
+	case s.Start == "staggered":
+		return fmt.Sprintf(", started %s apart", s.Stagger)
+	}
+	return ", started together"
 }
 
 // TrafficText lists the step's streams in a few words, such as
@@ -59,7 +79,11 @@ func (s Step) TrafficText() string {
 			all[i] += " at " + t.App
 		}
 	}
-	return strings.Join(all, ", ")
+	text := strings.Join(all, ", ")
+	if s.Pressure.MB > 0 {
+		text += fmt.Sprintf(", under a pressure of %d MB touched every %s", s.Pressure.MB, s.Pressure.Every)
+	}
+	return text
 }
 
 // shape says how many requests come, and how.

@@ -15,9 +15,9 @@ func TestStepsAreDescribed(t *testing.T) {
       - {app: a, kind: batch, count: 3, stagger: 5ms, path: /b}
       - {app: a, kind: sequential, count: 4, path: /q}`, "")
 	for _, tc := range []struct{ got, want string }{
-		{steps[0].AppsText(), "a (gunicorn gthread, 2 workers of 8 threads)"},
+		{steps[0].AppsText(), "a (gunicorn gthread, 2×8 threads)"},
 		{steps[0].TrafficText(), "5 at once: /x"},
-		{steps[1].AppsText(), "a (gunicorn gthread, 2 workers of 8 threads), b (brink, 1 worker, 50 MB), c (/bin/app, 1 worker)"},
+		{steps[1].AppsText(), "a (gunicorn gthread, 2×8 threads), b (brink, 1 worker, 50 MB), c (/bin/app, 1 worker)"},
 		{steps[1].TrafficText(), "one every 100ms for 2s: /s at b, 2.5/s poisson, at most 9: /r at c, 3, 5ms apart: /b at a, 4 in a row: /q at a"},
 	} {
 		if tc.got != tc.want {

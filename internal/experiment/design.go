@@ -12,6 +12,7 @@ import (
 
 // Design is an experiment expanded for one profile: what a lab executes.
 type Design struct {
+	// Experiment has the hypotheses that the profile's steps allow.
 	Experiment *Experiment `json:"experiment"`
 	// Profile is the profile's name, empty where none applies.
 	Profile string `json:"profile,omitempty"`
@@ -19,6 +20,10 @@ type Design struct {
 	Scale       float64 `json:"scale"`
 	Repetitions int     `json:"repetitions"`
 	Steps       []Step  `json:"steps"`
+	// LeftOut are the hypotheses that the profile does not test, in the order of
+	// the file, and LeftOutSteps the steps that it does not execute.
+	LeftOut      []LeftOut `json:"left_out,omitempty"`
+	LeftOutSteps []string  `json:"left_out_steps,omitempty"`
 	// Warnings do not stand in the way of a run.
 	Warnings FileErrors `json:"warnings,omitempty"`
 	// Sampling is the interval at which the kernel is read.
@@ -54,6 +59,7 @@ func (e *Experiment) Expand(profile string) (*Design, error) {
 	if e.source == nil {
 		return nil, errors.New("the experiment was not loaded from a file")
 	}
+	e = e.source.whole
 	if profile == "" {
 		profile = e.source.profile
 	}
@@ -75,14 +81,53 @@ func (e *Experiment) Expand(profile string) (*Design, error) {
 	if d.Steps, err = e.at(&problems{file: e.source.name}, d.Scale); err != nil {
 		return nil, err
 	}
+	d.shorten()
+	d.restrict()
 	if d.Source, err = e.YAML(); err != nil {
 		return nil, err
 	}
 	d.Warnings = slices.Clone(e.source.warnings)
-	if w := e.overburdened(d.Repetitions); w != nil {
+	if w := d.Experiment.overburdened(d.Repetitions); w != nil {
 		d.Warnings = append(d.Warnings, w)
 	}
 	return d, nil
+}
+
+// shorten bounds the streams as the design's profile says.
+func (d *Design) shorten() {
+	longest := d.Experiment.Profiles[d.Profile].Longest
+	if longest == 0 {
+		return
+	}
+	for _, s := range d.Steps {
+		for i := range s.Traffic {
+			s.Traffic[i].Duration = min(s.Traffic[i].Duration, longest)
+		}
+	}
+}
+
+// RepetitionsOf returns how often a step is executed in a run, its second
+// executions as a baseline not counted.
+func (d *Design) RepetitionsOf(s Step) int {
+	if s.Repetitions == 0 {
+		return d.Repetitions
+	}
+	return min(s.Repetitions, d.Repetitions)
+}
+
+// restrict leaves out what the design's profile does not execute.
+func (d *Design) restrict() {
+	in := d.Experiment.source.chosen[d.Profile]
+	if in == nil {
+		return
+	}
+	for _, s := range d.Steps {
+		if !in[s.Name] {
+			d.LeftOutSteps = append(d.LeftOutSteps, s.Name)
+		}
+	}
+	d.Steps = slices.DeleteFunc(d.Steps, func(s Step) bool { return !in[s.Name] })
+	d.Experiment, d.LeftOut = d.Experiment.restricted(d.Steps, d.Profile)
 }
 
 // at resolves the steps at a scale and checks the claims against them.
@@ -135,7 +180,7 @@ func (e *Experiment) overburdened(repetitions int) *FileError {
 
 // fileTypes are the structs that a file is made of.
 var fileTypes = []reflect.Type{
-	reflect.TypeFor[Experiment](), reflect.TypeFor[Variables](), reflect.TypeFor[Plan](), reflect.TypeFor[App](),
-	reflect.TypeFor[Step](), reflect.TypeFor[Traffic](), reflect.TypeFor[Hypothesis](), reflect.TypeFor[Profile](), reflect.TypeFor[Calibration](),
-	reflect.TypeFor[Link](), reflect.TypeFor[Reference](), reflect.TypeFor[ReferenceClaim](),
+	reflect.TypeFor[Experiment](), reflect.TypeFor[Variables](), reflect.TypeFor[Plan](), reflect.TypeFor[Share](), reflect.TypeFor[Platform](), reflect.TypeFor[App](),
+	reflect.TypeFor[Step](), reflect.TypeFor[Pressure](), reflect.TypeFor[Traffic](), reflect.TypeFor[Hypothesis](), reflect.TypeFor[Profile](), reflect.TypeFor[Calibration](),
+	reflect.TypeFor[Link](), reflect.TypeFor[Reference](), reflect.TypeFor[ReferenceClaim](), reflect.TypeFor[ReferenceFigures](),
 }

@@ -6,10 +6,14 @@ import (
 )
 
 // What an estimate assumes where nothing better is known: the time to deploy
-// an app, and to answer a batch of which no law says how long it takes.
+// an app, and to answer a batch of which no law says how long it takes. A plan
+// that limits memory is a machine that has to boot, mostly an emulated one, on
+// which apps start much slower.
 const (
-	assumedDeploy = 1200 * time.Millisecond
-	assumedAnswer = time.Second
+	assumedDeploy       = 1200 * time.Millisecond
+	assumedAnswer       = time.Second
+	assumedBoot         = 25 * time.Second
+	assumedSlowerDeploy = 15 * time.Second
 )
 
 // Estimate is roughly how long a run takes: deployments, pauses and traffic
@@ -17,21 +21,29 @@ const (
 // not bounded by time takes what the declared laws about last_answer_s say, the
 // longest of them.
 func (d *Design) Estimate() time.Duration {
-	var round time.Duration
+	var total time.Duration
 	held := map[string]int{}
 	for _, s := range d.Steps {
 		deployed := len(s.Apps)
+		each := time.Duration(s.Settle) + d.length(s)
+		if s.Plan.MemoryMB > 0 && s.Rung == 0 {
+			each += assumedBoot
+		}
 		if s.Ladder != "" {
 			deployed -= held[s.Ladder]
 			held[s.Ladder] = len(s.Apps)
 		}
-		each := time.Duration(deployed)*assumedDeploy + time.Duration(s.Settle) + d.length(s)
-		round += each
-		if s.Name == d.Experiment.Baseline || d.switched(s.Name) {
-			round += each
+		if s.Plan.MemoryMB > 0 {
+			each += time.Duration(deployed) * assumedSlowerDeploy
+		} else {
+			each += time.Duration(deployed) * assumedDeploy
 		}
+		if s.Name == d.Experiment.Baseline || d.switched(s.Name) {
+			each *= 2
+		}
+		total += each * time.Duration(d.RepetitionsOf(s))
 	}
-	return round * time.Duration(d.Repetitions)
+	return total
 }
 
 // switched tells whether a step is one side of an intervention, which runs

@@ -101,7 +101,7 @@ func (x *expander) step(authored *node, factors []factor, levels map[string]leve
 			filled.set(field, v)
 		}
 	}
-	if plan := merged(b.resolve(x.root.get("plan")), n.get("plan")); plan != nil {
+	if plan := mergedPlan(b.resolve(x.root.get("plan")), n.get("plan")); plan != nil {
 		filled.set("plan", plan)
 	}
 	x.label(&filled, authored, factors, b)
@@ -114,7 +114,10 @@ func (x *expander) step(authored *node, factors []factor, levels map[string]leve
 		}
 		s.Factors[name] = l.resolved(x.scale)
 	}
+	x.plan(&s, filled.get("plan"))
 	copies := x.apps(&s, &filled, b)
+	x.starting(&s, &filled)
+	x.fits(&s, &filled)
 	x.traffic(&s, filled.get("traffic"), copies)
 	if len(x.list) == 0 {
 		x.agree(&s, authored)
@@ -195,6 +198,9 @@ func (x *expander) apps(s *Step, n *node, b binding) map[string][]string {
 		before := len(x.list)
 		x.structure(an, reflect.ValueOf(&a).Elem())
 		x.checkApp(an, &a)
+		if limit := s.Plan.Platform.StartLimit; limit > 0 && an.get("start_limit") == nil {
+			a.StartLimit = limit
+		}
 		if a.Name == "" {
 			continue
 		}
@@ -270,6 +276,9 @@ func (x *expander) ladders(all []concrete) {
 			s.Rung = before.Rung + 1
 			if s.Plan != before.Plan {
 				x.about(s.authored, "plan", "step %s changes the plan of ladder %s; all rungs share one", s.Name, s.Ladder)
+			}
+			if s.Repetitions != before.Repetitions {
+				x.about(s.authored, "repetitions", "step %s is not repeated as often as the rung before it, %s; only whole ladders are repeated", s.Name, before.Name)
 			}
 			if !extends(s.Apps, before.Apps) {
 				x.about(s.authored, "apps", "step %s does not have the apps of the rung before it, %s, unchanged; a rung only adds apps", s.Name, before.Name)

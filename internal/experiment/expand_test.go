@@ -102,7 +102,7 @@ func TestReferencesKeepTheirType(t *testing.T) {
 		Plan: Plan{CPUs: 2, MemoryMB: 100}, Settle: Duration(500 * time.Millisecond),
 		Apps: []App{{
 			Name: "api", Runtime: "go", Workers: 3, Threads: 1, Timeout: Duration(20 * time.Second), Backlog: 2048,
-			KeepAlive: Duration(2 * time.Second), StartLimit: Duration(time.Minute),
+			KeepAlive: Duration(2 * time.Second), StartLimit: Duration(time.Minute), Deploy: "zip",
 			Env: map[string]string{"CLASS": "a-b", "BOTH": "3x1.5"},
 		}},
 		Traffic: []Traffic{

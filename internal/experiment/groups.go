@@ -9,7 +9,7 @@ import (
 
 // Groups sorts the hypothesis's steps into groups whose members are compared
 // with each other: all of them, or with a factor those that have the same
-// traffic, plan and other factors. Both orders are those of the steps given.
+// traffic, plan, pressure and other factors. Both orders are those of the steps given.
 func (h Hypothesis) Groups(steps []Step) [][]string {
 	if h.Factor == "" {
 		var all []string
@@ -41,7 +41,7 @@ func (s Step) apartFrom(factor string) string {
 	for i := range traffic {
 		traffic[i].App = "" // what it is aimed at is what the factor changes
 	}
-	text, err := json.Marshal([]any{traffic, s.Plan, others})
+	text, err := json.Marshal([]any{traffic, s.Plan, s.Pressure, others})
 	if err != nil {
 		return fmt.Sprintf("%v", s) // plain structs always marshal
 	}

@@ -3,7 +3,6 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -122,8 +121,7 @@ func (c *claims) resolve(n *node) []string {
 		}
 		found := 0
 		for _, name := range c.names {
-			match, err := path.Match(text, name)
-			if name == text || err == nil && match {
+			if matches(text, name) {
 				found++
 				if !slices.Contains(all, name) {
 					all = append(all, name)
@@ -154,7 +152,7 @@ func (c *claims) step(n *node, field string) *concrete {
 }
 
 // intervention checks that the two steps of caused_by can be switched on one
-// deployment: only traffic differs.
+// deployment: only traffic and pressure differ.
 func (c *claims) intervention(n *node, h *Hypothesis) {
 	on, off := c.step(n, "on"), c.step(n, "off")
 	if on == nil || off == nil {
@@ -166,6 +164,8 @@ func (c *claims) intervention(n *node, h *Hypothesis) {
 		c.about(n, "off", "%s is the step with the intervention as well", quote(off.Name))
 	case on.Plan != off.Plan || !extends(on.Apps, off.Apps) || !extends(off.Apps, on.Apps):
 		c.about(n, "off", "%s and %s differ in plan or apps; an intervention is switched within one deployment", off.Name, on.Name)
+	case on.Repetitions != off.Repetitions:
+		c.about(n, "off", "%s and %s are not repeated equally often; they are executed together", off.Name, on.Name)
 	case on.Ladder != "" || off.Ladder != "":
 		c.about(n, "off", "an intervention cannot be a rung of a ladder")
 	}

@@ -33,7 +33,12 @@ type source struct {
 	root       *node
 	profile    string
 	overridden bool
-	warnings   FileErrors
+	// whole is the experiment with all its hypotheses, also for a design whose
+	// profile leaves some out.
+	whole *Experiment
+	// chosen are the steps of the profiles that name theirs.
+	chosen   map[string]map[string]bool
+	warnings FileErrors
 }
 
 // Parse checks the content of an experiment file; name stands for it in
@@ -54,6 +59,7 @@ func Parse(name string, data []byte, opts Options) (*Experiment, error) {
 		return nil, p.err()
 	}
 	e := &Experiment{source: src}
+	src.whole = e
 	l := loader{problems: p, root: root, e: e}
 	l.load(opts)
 	if err := p.err(); err != nil {
@@ -73,6 +79,7 @@ type loader struct {
 func (l *loader) load(opts Options) {
 	d := decoder{problems: l.problems, scale: 1}
 	d.structure(l.withoutTemplates(), reflect.ValueOf(l.e).Elem())
+	l.e.Plan.sized(l.root.get("plan"))
 	l.apps()
 	x := newExpander(l.problems, l.root, 1)
 	steps := x.steps()
@@ -86,6 +93,8 @@ func (l *loader) load(opts Options) {
 	l.calibration(c)
 	l.hypotheses(c)
 	l.reference()
+	l.figures(c)
+	l.chosen(c)
 	l.profiles(opts)
 	if len(l.list) == 0 {
 		l.unused(steps)
@@ -97,14 +106,26 @@ func (l *loader) load(opts Options) {
 func (l *loader) withoutTemplates() *node {
 	root := *l.root
 	root.entries = slices.Clone(l.root.entries)
-	if plan := root.get("plan"); plan != nil && plan.kind == mapping {
-		fixed := *plan
-		fixed.entries = slices.DeleteFunc(slices.Clone(plan.entries), func(e entry) bool {
-			return e.value.kind == scalar && hasReference(e.value.text)
-		})
-		root.set("plan", &fixed)
+	if plan := root.get("plan"); plan != nil {
+		root.set("plan", plan.fixed())
 	}
 	return &root
+}
+
+// fixed is the tree without the fields that refer to factors.
+func (n *node) fixed() *node {
+	if n.kind != mapping {
+		return n
+	}
+	c := *n
+	c.entries = nil
+	for _, e := range n.entries {
+		if e.value.kind != scalar || !hasReference(e.value.text) {
+			e.value = e.value.fixed()
+			c.entries = append(c.entries, e)
+		}
+	}
+	return &c
 }
 
 // apps decodes the experiment's apps as far as they hold no references. Each
@@ -232,6 +253,21 @@ func (l *loader) reference() {
 	}
 }
 
+// chosen resolves and checks the steps that profiles name.
+func (l *loader) chosen(c *claims) {
+	l.e.source.chosen = map[string]map[string]bool{}
+	for _, e := range entriesOf(l.root.get("profiles")) {
+		if e.value.kind != mapping {
+			continue
+		}
+		in := c.chosen(e.value)
+		l.complete(in, e.value)
+		if in != nil {
+			l.e.source.chosen[e.key] = in
+		}
+	}
+}
+
 // profiles checks that every profile can be run.
 func (l *loader) profiles(opts Options) {
 	list := l.root.get("profiles")
@@ -304,11 +340,9 @@ func (l *loader) idle(steps []concrete) {
 		}
 	}
 	for i, n := range l.root.get("apps").elements() {
-		for _, a := range l.e.Apps[i].copies() {
-			if !deployed[a.Name] {
-				l.warn(n.fieldProblem("name", "no step deploys this app"))
-				break
-			}
+		// A step may ask for copies where the experiment has one app.
+		if name := l.e.Apps[i].Name; !deployed[name] && !deployed[name+"-1"] {
+			l.warn(n.fieldProblem("name", "no step deploys this app"))
 		}
 	}
 }

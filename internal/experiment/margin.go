@@ -49,8 +49,14 @@ func pointsExample(unit string) string {
 	if unit == "%" {
 		return `a number of points such as "5 points"`
 	}
-	return `a duration such as "0.5s" or "20ms"`
+	if span, ok := spans[unit]; ok && span < time.Minute {
+		return `a duration such as "0.5s" or "20ms"`
+	}
+	return fmt.Sprintf("a number of them such as \"2 %s\"", unit)
 }
+
+// spans are the units of time.
+var spans = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "min": time.Minute}
 
 func parsePoints(text, unit string) (float64, error) {
 	if unit == "%" {
@@ -63,17 +69,14 @@ func parsePoints(text, unit string) (float64, error) {
 		}
 		return parsePositive(number)
 	}
+	if number, ok := strings.CutSuffix(text, unit); ok && (spans[unit] == 0 || spans[unit] == time.Minute) {
+		return parsePositive(number)
+	}
 	span, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
-	if err != nil || span < 0 {
+	if err != nil || span < 0 || spans[unit] == 0 {
 		return 0, strconv.ErrSyntax
 	}
-	switch unit {
-	case "s":
-		return span.Seconds(), nil
-	case "ms":
-		return float64(span) / float64(time.Millisecond), nil
-	}
-	return 0, strconv.ErrSyntax
+	return float64(span) / float64(spans[unit]), nil
 }
 
 // parsePositive reads a finite number of at least 0.

@@ -75,16 +75,6 @@ type Link struct {
 	URL   string `json:"url,omitempty"`
 }
 
-// Plan is the capacity that apps share.
-type Plan struct {
-	// CPUs is the number of CPUs that apps may use, 1 to 256; 0 leaves them
-	// unlimited.
-	CPUs int `json:"cpus,omitempty"`
-	// MemoryMB and SwapMB are in units of 2^20 bytes; 0 leaves them unlimited.
-	MemoryMB int `json:"memory_mb,omitempty"`
-	SwapMB   int `json:"swap_mb,omitempty"`
-}
-
 // App is one program to deploy.
 type App struct {
 	// Name is unique within a step and becomes the site name in the Azure views.
@@ -92,7 +82,7 @@ type App struct {
 	// Copies deploys that many alike apps, named NAME-1, NAME-2 and so on. It
 	// belongs to the file: a resolved step lists each copy, with 0 here.
 	Copies int `json:"copies,omitempty"`
-	// Runtime is flask, node, go or command.
+	// Runtime is flask, asgi, node, go or command.
 	Runtime string `json:"runtime,omitempty"`
 	// Command is the argument vector for runtime command; the app listens on
 	// the address in the environment variable BIND (host) and PORT.
@@ -112,8 +102,15 @@ type App struct {
 	// AllocMB is filled at start, per worker, in units of 2^20 bytes.
 	AllocMB int               `json:"alloc_mb,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	// StartLimit bounds deployed to healthy.
+	// StartLimit bounds deployed to healthy. In a resolved step it is the
+	// platform's where the plan has one and the app writes none.
 	StartLimit Duration `json:"start_limit,omitempty"`
+	// Deploy is zip or container; empty, as in files of old, means zip.
+	Deploy string `json:"deploy,omitempty"`
+	// MemoryLimitMB bounds a container, in units of 2^20 bytes; 0 does not.
+	MemoryLimitMB int `json:"memory_limit_mb,omitempty"`
+	// Build makes the plan build the app before it starts it.
+	Build bool `json:"build,omitempty"`
 }
 
 // Step is one configuration under test, fully resolved: no references to
@@ -131,6 +128,21 @@ type Step struct {
 	Settle Duration `json:"settle,omitempty"`
 	// WashOut is the pause before each later phase of an intervention.
 	WashOut Duration `json:"wash_out,omitempty"`
+	// SwapIn reads everything back from swap before each later phase.
+	SwapIn bool `json:"swap_in,omitempty"`
+	// Start is together, staggered, or empty: one app after another, each once
+	// the one before it is up or has failed. Stagger is the time from one app to
+	// the next under staggered, 0 otherwise.
+	Start   string   `json:"start,omitempty"`
+	Stagger Duration `json:"stagger,omitempty"`
+	// Observe is how long after the last deployment traffic waits for apps that
+	// are not up; 0 waits until each is up or has been given up.
+	Observe Duration `json:"observe,omitempty"`
+	// Pressure holds memory while the step's traffic runs, the zero value none.
+	Pressure Pressure `json:"pressure,omitzero"`
+	// Repetitions is the most executions of the step, 0 for as many as the run
+	// has. A ladder, and the two steps of an intervention, share one number.
+	Repetitions int `json:"repetitions,omitempty"`
 	// Ladder names the ladder that the step belongs to, empty outside one;
 	// Rung counts from 0.
 	Ladder string `json:"ladder,omitempty"`
@@ -245,6 +257,11 @@ type Profile struct {
 	Scale       float64 `json:"scale,omitempty"`
 	Repetitions int     `json:"repetitions,omitempty"`
 	Title       string  `json:"title,omitempty"`
+	// Longest bounds the duration of each stream, after scaling; 0 does not.
+	Longest Duration `json:"longest,omitempty"`
+	// Steps are names and patterns of the steps that the profile executes; all
+	// of them when it is empty.
+	Steps []string `json:"steps,omitempty"`
 }
 
 // Reference is a published experiment whose claims stand beside ours.
@@ -252,6 +269,9 @@ type Reference struct {
 	Title  string           `json:"title,omitempty"`
 	Date   string           `json:"date,omitempty"`
 	Claims []ReferenceClaim `json:"claims,omitempty"`
+	// Figures are published tables, a metric at a time; Published lists them
+	// step by step.
+	Figures []ReferenceFigures `json:"figures,omitempty"`
 }
 
 // ReferenceClaim is one published claim with the published numbers.

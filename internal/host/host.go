@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"brink/internal/experiment"
@@ -31,12 +32,42 @@ type Session interface {
 	// Limits says what was applied of the plan and what could not be.
 	Limits() []Limit
 	// Deploy starts an app and returns once it answers /health, it has failed
-	// (a *StartError) or ctx is done. The same app is never deployed twice.
+	// (a *StartError) or ctx is done. The same app is never deployed twice;
+	// different apps may be deployed at the same time.
 	Deploy(ctx context.Context, app experiment.App) (Endpoint, error)
+	// Listen opens a listener in this process that the plan's apps reach at
+	// addr (host:port). It ends with the session, if it was not closed before.
+	Listen(ctx context.Context) (l net.Listener, addr string, err error)
+	// Dial returns how the addresses of apps are reached from outside the plan,
+	// or nil where they are on this machine's own network.
+	Dial() Dialer
 	// Close stops all apps and takes the plan down; the observer hears nothing
 	// after it. The error says what could not be taken down, or that the plan
 	// had broken while it was in use. It is safe to call twice.
 	Close() error
+}
+
+// Dialer opens a connection to an address, given as host:port. Its errors wrap
+// the syscall.Errno that the kernel would have given, such as ECONNREFUSED.
+type Dialer = func(ctx context.Context, addr string) (net.Conn, error)
+
+// Presser is a Session that can put memory pressure on its plan beside the
+// apps, with memory that belongs to neither them nor the platform.
+type Presser interface {
+	// Inflate fills mb units of 2^20 bytes and then touches all of them every
+	// interval (0: never again) until Deflate. It returns once they were filled.
+	Inflate(ctx context.Context, mb int, every time.Duration) error
+	// Deflate gives the memory back. It does nothing when there is none.
+	Deflate(ctx context.Context) error
+	// SwapIn brings everything that is in swap back into memory, so that a
+	// later phase finds the plan as an earlier one did.
+	SwapIn(ctx context.Context) error
+}
+
+// Pressable is a Host that knows whether its sessions are Pressers. A host
+// that does not implement it has none.
+type Pressable interface {
+	CanPress() bool
 }
 
 // Observer receives what the host sees, as it happens.

@@ -2,9 +2,11 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -34,8 +36,16 @@ type fakeHost struct {
 	// open and deploy are called first; what they return is an error of the host.
 	open   func(ctx context.Context) error
 	deploy func(ctx context.Context, app experiment.App) error
-	// closing is the error of every Close.
-	closing error
+	// asked is called for every request but those that hang.
+	asked func(*http.Request)
+	// closing is the error of every Close, listen that of every Listen.
+	closing, listen error
+	// dial is what Dial returns.
+	dial host.Dialer
+	// presses tells whether the host says that it can put plans under pressure;
+	// press is called for each of a Presser's methods and returns its error.
+	presses bool
+	press   func(what string) error
 
 	mu       sync.Mutex
 	sessions []*fakeSession
@@ -46,6 +56,7 @@ type fakeHost struct {
 // is gone, and calls hanging.
 func newFakeHost(t *testing.T, hanging func()) *fakeHost {
 	t.Helper()
+	h := &fakeHost{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hang" {
 			if hanging != nil {
@@ -54,6 +65,9 @@ func newFakeHost(t *testing.T, hanging func()) *fakeHost {
 			<-r.Context().Done()
 			return
 		}
+		if h.asked != nil {
+			h.asked(r)
+		}
 		w.Header().Set("X-Brink-Pid", "77")
 		w.Header().Set("X-Brink-Served-Ns", "1000")
 		fmt.Fprintln(w, "{}")
@@ -61,7 +75,26 @@ func newFakeHost(t *testing.T, hanging func()) *fakeHost {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // one test takes its files away
 	server.Start()
 	t.Cleanup(server.Close)
-	return &fakeHost{addr: strings.TrimPrefix(server.URL, "http://")}
+	h.addr = strings.TrimPrefix(server.URL, "http://")
+	return h
+}
+
+// sharedServer is for tests that need many hosts.
+var sharedServer = sync.OnceValue(func() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "{}") }))
+})
+
+// newSharedHost is a host whose apps only answer.
+func newSharedHost(testing.TB) *fakeHost {
+	return &fakeHost{addr: strings.TrimPrefix(sharedServer().URL, "http://")}
+}
+
+func stepText(t *testing.T, s experiment.Step) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func (*fakeHost) Kind() string { return "fake" }
@@ -73,6 +106,8 @@ func (*fakeHost) Check(context.Context, experiment.Plan, []experiment.App) ([]ho
 func (*fakeHost) Environment(context.Context) ([]host.Fact, error) {
 	return []host.Fact{{Name: "cpus", Value: "3"}, {Name: "kernel", Value: "6.1"}}, nil
 }
+
+func (h *fakeHost) CanPress() bool { return h.presses }
 
 func (h *fakeHost) Open(ctx context.Context, plan experiment.Plan, _ time.Duration, o host.Observer) (host.Session, error) {
 	if h.open != nil {
@@ -126,6 +161,27 @@ func (s *fakeSession) Deploy(ctx context.Context, app experiment.App) (host.Endp
 	s.tell(app.Name, wire.Healthy, pid)
 	return host.Endpoint{Addr: s.host.addr, Pid: pid}, nil
 }
+
+func (s *fakeSession) Listen(ctx context.Context) (net.Listener, string, error) {
+	if s.host.listen != nil {
+		return nil, "", s.host.listen
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	return l, l.Addr().String(), nil
+}
+
+func (s *fakeSession) Dial() host.Dialer { return s.host.dial }
+
+func (s *fakeSession) Inflate(_ context.Context, mb int, every time.Duration) error {
+	return s.host.press(fmt.Sprintf("inflate %d MB every %s", mb, every))
+}
+
+func (s *fakeSession) Deflate(context.Context) error { return s.host.press("deflate") }
+
+func (s *fakeSession) SwapIn(context.Context) error { return s.host.press("swap in") }
 
 func (s *fakeSession) tell(app string, kind wire.EventKind, pid int) {
 	now := clock.Real.Now().UnixNano()

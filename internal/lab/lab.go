@@ -26,14 +26,18 @@ type Options struct {
 	Seed     int64
 	Sampling time.Duration
 	Progress func(Progress)
+	// Earlier is what the record holds of the same run, when it is resumed: it
+	// goes on at the first unit that was not executed to its end. The record is
+	// then one of [record.Resume], design and seed those that it holds.
+	Earlier *Earlier
 }
 
 // Result says how a run ended.
 type Result struct {
-	// Done, Failed and Invalid count executions.
+	// Done, Failed and Invalid count executions, without those of earlier runs.
 	Done, Failed, Invalid int
 	// NeverServed names the steps that were tried and of which no app ever became
-	// healthy.
+	// healthy, though no platform looked after them.
 	NeverServed []string
 	Interrupted bool
 	// CleanUp lists what could not be taken down; it spoils nothing.
@@ -81,24 +85,34 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		if err != nil || ctx.Err() != nil {
 			break
 		}
-		err = l.unit(ctx, u)
+		var skip bool
+		if skip, err = l.skip(u); err == nil && !skip {
+			err = l.unit(ctx, u)
+		}
 	}
 	return l.finish(ctx, err)
 }
 
+// prepare writes down what is executed and where, unless an earlier run has.
 func (l *lab) prepare(ctx context.Context) error {
-	facts, err := l.Host.Environment(ctx)
-	if err != nil {
-		return fmt.Errorf("read the environment: %w", err)
+	if err := Check(l.Host, l.Design); err != nil {
+		return err
 	}
-	rows := make([]record.Fact, len(facts))
-	for i, f := range facts {
-		rows[i] = record.Fact(f)
+	if l.Earlier != nil {
+		if err := l.Earlier.Fits(l.Design); err != nil {
+			return err
+		}
+		for _, s := range l.Earlier.steps {
+			l.stepIDs[s.Name] = s.ID
+		}
 	}
-	if err := l.Record.AddFacts(rows...); err != nil {
+	if err := l.describe(ctx); err != nil {
 		return err
 	}
 	for i, s := range l.Design.Steps {
+		if l.stepIDs[s.Name] != 0 {
+			continue
+		}
 		text, err := json.Marshal(s)
 		if err != nil {
 			return fmt.Errorf("step %s: %w", s.Name, err)
@@ -112,10 +126,27 @@ func (l *lab) prepare(ctx context.Context) error {
 	return nil
 }
 
+// describe writes down the environment.
+func (l *lab) describe(ctx context.Context) error {
+	if l.Earlier != nil && l.Earlier.described {
+		return nil
+	}
+	facts, err := l.Host.Environment(ctx)
+	if err != nil {
+		return fmt.Errorf("read the environment: %w", err)
+	}
+	rows := make([]record.Fact, len(facts))
+	for i, f := range facts {
+		rows[i] = record.Fact(f)
+	}
+	return l.Record.AddFacts(rows...)
+}
+
 // finish closes the record's story: done, interrupted or broken.
 func (l *lab) finish(ctx context.Context, err error) (Result, error) {
 	for _, s := range l.Design.Steps {
-		if served, tried := l.served[s.Name]; tried && !served {
+		// Under a platform, apps that never come up are an outcome.
+		if served, tried := l.served[s.Name]; tried && !served && s.Plan.Platform == (experiment.Platform{}) {
 			l.result.NeverServed = append(l.result.NeverServed, s.Name)
 		}
 	}

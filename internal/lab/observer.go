@@ -8,18 +8,19 @@ import (
 )
 
 // observer writes what the host sees to the record, under the repetition that
-// is being executed.
+// is being executed, and hands on events to who follows them.
 type observer struct {
 	record  *record.Writer
 	tracker *tracker
+	follow  func(wire.Event)
 
 	mu    sync.Mutex
 	rep   int64
 	first error
 }
 
-func newObserver(w *record.Writer, t *tracker) *observer {
-	return &observer{record: w, tracker: t}
+func newObserver(w *record.Writer, t *tracker, follow func(wire.Event)) *observer {
+	return &observer{record: w, tracker: t, follow: follow}
 }
 
 func (o *observer) enter(rep int64) {
@@ -51,10 +52,11 @@ func (o *observer) err() error {
 	return o.first
 }
 
-// Event records e and shows it to who watches.
+// Event records e and shows it to who watches and follows.
 func (o *observer) Event(e wire.Event) {
 	o.keep(o.record.Event(o.at(), e))
 	o.tracker.event(e)
+	o.follow(e)
 }
 
 // Log records one line of an app.

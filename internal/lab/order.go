@@ -22,7 +22,8 @@ type part struct {
 }
 
 // order lists all units of a run. Each round executes every unit once, and
-// the baseline a second time as its own twin; within a round the order is drawn
+// the baseline a second time as its own twin; steps of fewer repetitions are in
+// the first rounds only. Within a round the order is drawn
 // from the seed, so that a drift of the machine meets all steps alike.
 func order(d *experiment.Design, seed int64) []unit {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x6272696e6b))
@@ -41,6 +42,9 @@ func roundOf(d *experiment.Design, number int, rng *rand.Rand) []unit {
 	ladders := map[string]int{}
 	for i := range d.Steps {
 		s := &d.Steps[i]
+		if number > d.RepetitionsOf(*s) {
+			continue
+		}
 		if on, paired := pairs[s.Name]; paired {
 			if on != nil {
 				round = append(round, intervention(on, s, number, rng))

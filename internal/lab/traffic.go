@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brink/internal/experiment"
+	"brink/internal/host"
 	"brink/internal/record"
 	"brink/internal/traffic"
 )
@@ -17,14 +18,30 @@ import (
 // reading lies behind the traffic.
 const tail = 250 * time.Millisecond
 
-// traffic sends all streams of a step side by side and waits for the last
-// answer. A rate that was not held makes the repetition invalid.
+// traffic sends all streams of a step side by side, under the step's pressure,
+// and waits for the last answer. A rate that was not held makes the repetition
+// invalid.
 func (l *lab) traffic(ctx context.Context, d *deployment, step *experiment.Step, rep *record.Repetition) error {
 	l.tracker.set(func(x *Progress) { x.Stage = Traffic })
-	if err := l.Clock.Sleep(ctx, tail); err != nil {
-		rep.Status, rep.Reason = "interrupted", "stopped before traffic"
+	deflate, err := l.inflate(ctx, d, step.Pressure)
+	if err == nil {
+		err = l.Clock.Sleep(ctx, tail)
+	}
+	switch {
+	case ctx.Err() != nil:
+		rep.Status, rep.Reason = record.Interrupted, "stopped before traffic"
+		return nil
+	case err != nil:
+		rep.Status, rep.Reason = record.Failed, err.Error()
 		return nil
 	}
+	if err := l.streams(ctx, d, step, rep); err != nil {
+		return err
+	}
+	return deflate()
+}
+
+func (l *lab) streams(ctx context.Context, d *deployment, step *experiment.Step, rep *record.Repetition) error {
 	rep.TrafficNs = l.Clock.Now().UnixNano()
 	if err := l.Record.UpdateRepetition(*rep); err != nil {
 		return err
@@ -38,7 +55,8 @@ func (l *lab) traffic(ctx context.Context, d *deployment, step *experiment.Step,
 	wg.Wait()
 	stop()
 	rep.TrafficEndNs = l.Clock.Now().UnixNano()
-	rep.Status = "done"
+	l.noteUpstream(d)
+	rep.Status = record.Done
 	var invalid []string
 	for _, s := range streams {
 		if s.err != nil {
@@ -50,9 +68,9 @@ func (l *lab) traffic(ctx context.Context, d *deployment, step *experiment.Step,
 	}
 	switch {
 	case ctx.Err() != nil:
-		rep.Status, rep.Reason = "interrupted", "stopped while traffic ran"
+		rep.Status, rep.Reason = record.Interrupted, "stopped while traffic ran"
 	case len(invalid) > 0:
-		rep.Status, rep.Reason = "invalid", strings.Join(invalid, "; ")
+		rep.Status, rep.Reason = record.Invalid, strings.Join(invalid, "; ")
 	default:
 		_ = l.Clock.Sleep(ctx, tail)
 	}
@@ -66,7 +84,7 @@ type outcome struct {
 
 // stream sends one stream at its app, or notes that the app is not there.
 func (l *lab) stream(ctx context.Context, d *deployment, t experiment.Traffic, ordinal int, rep *record.Repetition) outcome {
-	target, ok := d.target(t.App)
+	to, ok := d.target(t.App)
 	if !ok {
 		return outcome{} // the app did not start, which its events tell
 	}
@@ -75,7 +93,7 @@ func (l *lab) stream(ctx context.Context, d *deployment, t experiment.Traffic, o
 		return outcome{err: err}
 	}
 	row := record.Stream{
-		RepetitionID: rep.ID, AppID: target.id, Ordinal: ordinal + 1,
+		RepetitionID: rep.ID, AppID: to.app, Ordinal: ordinal + 1,
 		Kind: t.Kind, Method: "GET", Path: t.Path, JSON: string(text),
 	}
 	if row.ID, err = l.Record.AddStream(row); err != nil {
@@ -85,10 +103,14 @@ func (l *lab) stream(ctx context.Context, d *deployment, t experiment.Traffic, o
 		return outcome{}
 	}
 	spec := l.spec(t, ordinal, rep)
-	sum, err := traffic.Run(ctx, l.Clock, spec, target.addr, func(p *traffic.Probe) { l.probe(row.ID, p) },
-		traffic.WithInFlight(&l.tracker.inFlight))
+	spec.Host = to.host
+	options := []traffic.Option{traffic.WithInFlight(&l.tracker.inFlight)}
+	if to.dial != nil {
+		options = append(options, traffic.WithDial(to.dial))
+	}
+	sum, err := traffic.Run(ctx, l.Clock, spec, to.addr, func(p *traffic.Probe) { l.probe(row.ID, p) }, options...)
 	if err != nil && ctx.Err() == nil {
-		return outcome{err: fmt.Errorf("traffic at %s: %w", target.addr, err)}
+		return outcome{err: fmt.Errorf("traffic at %s: %w", to.addr, err)}
 	}
 	row.Scheduled, row.Sent, row.Held = sum.Scheduled, sum.Sent, sum.Held
 	row.Shortfall, row.Note = sum.Shortfall, sum.Reason
@@ -101,15 +123,29 @@ func (l *lab) stream(ctx context.Context, d *deployment, t experiment.Traffic, o
 	return outcome{}
 }
 
-// target finds an app by name; traffic without a name means the only app.
-func (d *deployment) target(name string) (endpoint, bool) {
-	if name == "" {
-		for _, e := range d.endpoints {
-			return e, true
+// target is where a stream goes.
+type target struct {
+	app  int64 // in the record
+	addr string
+	host string // the Host header, empty for the address
+	dial host.Dialer
+}
+
+// target finds an app by its name; traffic without a name means the only app.
+// Behind a front end every app can be asked for, without one those that are up.
+func (d *deployment) target(name string) (target, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for app, a := range d.apps {
+		switch {
+		case app != name && name != "":
+		case d.front != nil:
+			return target{app: a.id, addr: d.front.addr, host: app}, true
+		case a.up():
+			return target{app: a.id, addr: a.addr, dial: d.session.Dial()}, true
 		}
 	}
-	e, ok := d.endpoints[name]
-	return e, ok
+	return target{}, false
 }
 
 // spec turns a stream of the file into one that can be sent. Every stream of

@@ -5,38 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"brink/internal/experiment"
-	"brink/internal/host"
 	"brink/internal/record"
 )
-
-// deployment is one freshly set-up plan and what runs on it.
-type deployment struct {
-	session   host.Session
-	observer  *observer
-	endpoints map[string]endpoint
-	// failed holds the reason of each app that did not start.
-	failed map[string]string
-}
-
-type endpoint struct {
-	addr string
-	id   int64
-}
 
 // unit executes one unit on a plan of its own. A plan that cannot be taken
 // down is noted and throws nothing away.
 func (l *lab) unit(ctx context.Context, u unit) (err error) {
-	d := &deployment{observer: newObserver(l.Record, &l.tracker), endpoints: map[string]endpoint{}, failed: map[string]string{}}
+	d := l.newDeployment()
+	ctx, callOff := context.WithCancel(ctx)
 	defer func() {
-		if d.session != nil {
-			err = errors.Join(err, l.close(d))
-		}
+		callOff() // whatever still starts
+		err = errors.Join(err, l.close(d))
 	}()
 	for i, p := range u.parts {
-		if err := l.execute(ctx, d, p, i == len(u.parts)-1); err != nil || ctx.Err() != nil {
+		if err := l.execute(ctx, d, u, i, p); err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -45,46 +30,78 @@ func (l *lab) unit(ctx context.Context, u unit) (err error) {
 
 // execute executes one part on the unit's plan, which the first part sets up.
 // However it ends, the record says so.
-func (l *lab) execute(ctx context.Context, d *deployment, p part, last bool) error {
+func (l *lab) execute(ctx context.Context, d *deployment, u unit, i int, p part) error {
 	begun := l.Clock.Now()
 	l.index++
 	l.tracker.begin(l.index, p, begun)
-	rep, err := l.begin(d, p)
+	rep, err := l.beginRepetition(d, p)
 	if err != nil {
 		return err
 	}
 	if d.session == nil {
-		d.session, err = l.Host.Open(ctx, p.step.Plan, l.Sampling, d.observer)
+		err = l.open(ctx, d, u)
 	}
 	switch {
 	case err == nil:
 		err = l.part(ctx, d, p, rep)
 	case ctx.Err() != nil:
-		rep.Status, rep.Reason, err = "interrupted", "stopped while the plan was set up", nil
+		rep.Status, rep.Reason, err = record.Interrupted, "stopped while the plan was set up", nil
 	default:
 		err = fmt.Errorf("set up the plan: %w", err)
 	}
 	if err != nil {
-		rep.Status, rep.Reason = "interrupted", err.Error()
+		rep.Status, rep.Reason = record.Interrupted, err.Error()
 	}
-	if last {
+	if i == len(u.parts)-1 {
 		l.tracker.set(func(x *Progress) { x.Stage = Closing })
 	}
 	return errors.Join(err, l.end(rep, begun))
 }
 
+// open sets up the plan of a unit, and what its apps need before they start.
+func (l *lab) open(ctx context.Context, d *deployment, u unit) error {
+	plan := u.parts[0].step.Plan
+	session, err := l.Host.Open(ctx, plan, l.Sampling, d.observer)
+	if err != nil {
+		return err
+	}
+	d.session = session
+	if plan.Platform.FrontEnd {
+		if err := l.openFront(ctx, d, plan.Platform); err != nil {
+			return err
+		}
+	}
+	if u.asksUpstream() {
+		return l.serveUpstream(ctx, d)
+	}
+	return nil
+}
+
+// close takes the plan down, apps that still start included, and then what
+// they needed.
 func (l *lab) close(d *deployment) error {
-	if err := d.session.Close(); err != nil {
+	d.starting.Wait()
+	var errs []error
+	if d.front != nil {
+		errs = append(errs, d.front.close())
+	}
+	if d.session != nil {
+		errs = append(errs, d.session.Close())
+	}
+	if d.dependency != nil {
+		errs = append(errs, d.dependency.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
 		l.result.CleanUp = append(l.result.CleanUp, "clean-up: "+err.Error())
 		l.tracker.problem("clean-up: " + err.Error())
 	}
 	return d.observer.err()
 }
 
-func (l *lab) begin(d *deployment, p part) (*record.Repetition, error) {
+func (l *lab) beginRepetition(d *deployment, p part) (*record.Repetition, error) {
 	rep := &record.Repetition{
 		StepID: l.stepIDs[p.step.Name], Number: p.number, Position: l.index,
-		Twin: p.twin, Phase: p.phase, StartedNs: l.Clock.Now().UnixNano(), Status: "running",
+		Twin: p.twin, Phase: p.phase, StartedNs: l.Clock.Now().UnixNano(), Status: record.Running,
 	}
 	id, err := l.Record.BeginRepetition(*rep)
 	if err != nil {
@@ -99,11 +116,11 @@ func (l *lab) end(rep *record.Repetition, begun time.Time) error {
 	now := l.Clock.Now()
 	rep.EndedNs = now.UnixNano()
 	switch rep.Status {
-	case "done":
+	case record.Done:
 		l.result.Done++
-	case "failed":
+	case record.Failed:
 		l.result.Failed++
-	case "invalid":
+	case record.Invalid:
 		l.result.Invalid++
 	}
 	l.tracker.end(rep.Status, rep.Reason, now, now.Sub(begun))
@@ -112,81 +129,59 @@ func (l *lab) end(rep *record.Repetition, begun time.Time) error {
 
 // part deploys what the step adds to the plan and sends its traffic.
 func (l *lab) part(ctx context.Context, d *deployment, p part, rep *record.Repetition) error {
-	limits, err := json.Marshal(d.session.Limits())
-	if err != nil {
+	if err := d.describe(rep); err != nil {
 		return err
 	}
-	rep.Limits = string(limits)
-	for _, app := range p.step.Apps {
-		if err := l.deploy(ctx, d, app, rep); err != nil {
-			return err
-		}
+	if err := l.deploy(ctx, d, p.step, rep); err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
-		rep.Status, rep.Reason = "interrupted", "stopped while deploying"
+		rep.Status, rep.Reason = record.Interrupted, "stopped while deploying"
 		return nil
 	}
-	if len(d.endpoints) == 0 {
-		if !l.served[p.step.Name] {
-			l.served[p.step.Name] = false // it was tried
+	defer func() { l.tried(d, p, rep) }()
+	if !d.serves() && d.front == nil {
+		rep.Status, rep.Reason = record.Failed, d.reasons(p.step)
+		return nil
+	}
+	if err := l.rest(ctx, d, p); err != nil {
+		rep.Status, rep.Reason = record.Failed, err.Error()
+		if ctx.Err() != nil {
+			rep.Status, rep.Reason = record.Interrupted, "stopped before traffic"
 		}
-		rep.Status, rep.Reason = "failed", d.reasons(p.step)
 		return nil
 	}
-	l.served[p.step.Name] = true
+	return errors.Join(l.traffic(ctx, d, p.step, rep), d.err())
+}
+
+// describe writes down what holds of the plan.
+func (d *deployment) describe(rep *record.Repetition) error {
+	all := d.session.Limits()
+	if d.front != nil {
+		all = append(slices.Clip(all), d.front.limit())
+	}
+	text, err := json.Marshal(all)
+	rep.Limits = string(text)
+	return err
+}
+
+// tried notes whether the step served, unless it was cut before that was clear.
+func (l *lab) tried(d *deployment, p part, rep *record.Repetition) {
+	if serves := d.serves(); serves || rep.Status != record.Interrupted {
+		l.served[p.step.Name] = serves || l.served[p.step.Name]
+	}
+}
+
+// rest lets the plan come to rest before traffic.
+func (l *lab) rest(ctx context.Context, d *deployment, p part) error {
 	pause := time.Duration(p.step.Settle)
 	if p.phase > 1 {
 		pause = max(pause, time.Duration(p.step.WashOut))
-	}
-	if err := l.Clock.Sleep(ctx, pause); err != nil {
-		rep.Status, rep.Reason = "interrupted", "stopped before traffic"
-		return nil
-	}
-	return l.traffic(ctx, d, p.step, rep)
-}
-
-// reasons joins why the step's apps did not start.
-func (d *deployment) reasons(s *experiment.Step) string {
-	text := ""
-	for _, a := range s.Apps {
-		if r := d.failed[a.Name]; r != "" {
-			if text != "" {
-				text += "; "
+		if p.step.SwapIn {
+			if err := l.swapIn(ctx, d); err != nil {
+				return err
 			}
-			text += r
 		}
 	}
-	return text
-}
-
-// deploy starts one app, unless an earlier rung or phase did.
-func (l *lab) deploy(ctx context.Context, d *deployment, app experiment.App, rep *record.Repetition) error {
-	if _, ok := d.endpoints[app.Name]; ok || d.failed[app.Name] != "" || ctx.Err() != nil {
-		return nil
-	}
-	text, err := json.Marshal(app)
-	if err != nil {
-		return fmt.Errorf("app %s: %w", app.Name, err)
-	}
-	id, err := l.Record.AddApp(record.App{
-		RepetitionID: rep.ID, Name: app.Name, Runtime: app.Runtime, Server: app.Server(),
-		Workers: app.Workers, JSON: string(text),
-	})
-	if err != nil {
-		return err
-	}
-	at, err := d.session.Deploy(ctx, app)
-	var start *host.StartError
-	switch {
-	case errors.As(err, &start):
-		d.failed[app.Name] = start.Error()
-		l.tracker.problem(start.Error())
-		return nil
-	case err != nil && ctx.Err() != nil:
-		return nil
-	case err != nil:
-		return fmt.Errorf("deploy %s: %w", app.Name, err)
-	}
-	d.endpoints[app.Name] = endpoint{addr: at.Addr, id: id}
-	return l.Record.SetAppAddr(id, at.Addr)
+	return l.Clock.Sleep(ctx, pause)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"brink/internal/experiment"
@@ -32,8 +33,12 @@ type Exclusion struct {
 	Reason string
 }
 
-// factCPUs is the environment's name for the machine's number of CPUs.
-const factCPUs = "cpus"
+// The environment's names for the machine's number of CPUs and its memory,
+// which it writes as "7954 MiB".
+const (
+	factCPUs   = "cpus"
+	factMemory = "MemTotal"
+)
 
 // maxWarmUpShare bounds the warm-up to a fifth of the step.
 const maxWarmUpShare = 0.2
@@ -44,7 +49,10 @@ type Table struct {
 	// MachineCPUs is the number of CPUs of the machine that carried the plan, 0
 	// when the record does not say.
 	MachineCPUs int
-	cells       map[string]map[string]*Cell
+	// MachineMB is its memory in units of 2^20 bytes, 0 when the record does not
+	// say.
+	MachineMB int
+	cells     map[string]map[string]*Cell
 }
 
 // StepInfo is a step as it was recorded, with its repetitions.
@@ -83,7 +91,7 @@ func Load(ctx context.Context, r *record.Reader, o Options) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{cells: map[string]map[string]*Cell{}}
-	if t.MachineCPUs, err = machineCPUs(ctx, r); err != nil {
+	if err := t.machine(ctx, r); err != nil {
 		return nil, err
 	}
 	byStep := map[int64][]record.Repetition{}
@@ -131,22 +139,25 @@ func (t *Table) check(exclusions []Exclusion) error {
 	return nil
 }
 
-// machineCPUs reads how many CPUs the environment names.
-func machineCPUs(ctx context.Context, r *record.Reader) (int, error) {
+// machine reads how many CPUs and how much memory the environment names.
+func (t *Table) machine(ctx context.Context, r *record.Reader) error {
 	facts, err := r.Facts(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, f := range facts {
-		if f.Name == factCPUs {
-			n, err := strconv.Atoi(f.Value)
-			if err != nil {
-				return 0, fmt.Errorf("fact %s of the record: %q is no number", f.Name, f.Value)
+		switch f.Name {
+		case factCPUs:
+			if t.MachineCPUs, err = strconv.Atoi(f.Value); err != nil {
+				return fmt.Errorf("fact %s of the record: %q is no number", f.Name, f.Value)
 			}
-			return n, nil
+		case factMemory:
+			if n, ok := strings.CutSuffix(f.Value, " MiB"); ok {
+				t.MachineMB, _ = strconv.Atoi(n) // 0 says that it is not known
+			}
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 // Cell returns one metric of one step. A metric that was never computed has
@@ -251,27 +262,41 @@ func (t *Table) repetition(ctx context.Context, r *record.Reader, step experimen
 	if err != nil {
 		return info, nil, nil, err
 	}
+	apps, err := r.Apps(ctx, rep.ID)
+	if err != nil {
+		return info, nil, nil, err
+	}
+	ages := newByAge(apps)
 	for _, s := range streams {
 		shortfall = max(shortfall, s.Shortfall)
+		req.reuse = s.Ordinal >= 1 && s.Ordinal <= len(step.Traffic) && step.Traffic[s.Ordinal-1].Reuse
 		for p, err := range r.Probes(ctx, s.ID) {
 			if err != nil {
 				return info, nil, nil, err
 			}
 			req.add(p, from)
+			ages.add(s.AppID, p, from)
 		}
 	}
 	info.Skipped = req.skipped
-	merge(values, req.values())
+	merge(values, req.values(step))
+	merge(values, ages.values())
 	values["shortfall_pct"] = Value{X: 100 * shortfall, N: req.total + req.skipped}
 
 	sig := newSignals(from, rep.TrafficEndNs, t.cpus(step))
+	memory := newUnder(spansOf(info, from), t.cpus(step))
 	for s, err := range r.Samples(ctx, rep.ID) {
 		if err != nil {
 			return info, nil, nil, err
 		}
 		sig.add(s)
+		memory.add(s)
 	}
 	merge(values, sig.values())
+	merge(values, memory.values())
+	values["resident_ratio"] = residentRatio(step, values["memory_mb"])
+	values["apps_kswapd_cpu_pct"] = sum(values["cpu_pct"], values["kswapd_cpu_pct"])
+	values["wasted_s"] = sig.wasted(req)
 	return info, values, req, nil
 }
 
@@ -309,8 +334,20 @@ func warmUp(step experiment.Step, rep record.Repetition) time.Duration {
 	return min(time.Duration(step.WarmUp), most)
 }
 
-// fromEvents computes what the supervisor saw, and keeps what a cascade is
-// told by.
+// sum adds two values of one repetition; what is missing of either is missing.
+func sum(a, b Value) Value {
+	switch {
+	case a.Missing != "":
+		return a
+	case b.Missing != "":
+		return b
+	}
+	a.X += b.X
+	return a
+}
+
+// fromEvents computes what the supervisor saw, and keeps what tells an app's
+// ups and downs.
 func fromEvents(ctx context.Context, r *record.Reader, info *RepetitionInfo) (map[string]Value, error) {
 	events, err := r.Events(ctx, info.ID)
 	if err != nil {
@@ -318,11 +355,13 @@ func fromEvents(ctx context.Context, r *record.Reader, info *RepetitionInfo) (ma
 	}
 	for _, e := range events {
 		switch e.Kind {
-		case wire.Healthy, wire.Exited, wire.Restarted, wire.Deployed, wire.GaveUp:
+		case wire.Healthy, wire.Exited, wire.Restarted, wire.Deployed, wire.GaveUp, wire.Stopped, wire.WorkerKilled:
 			if len(info.Events) < maxEvents {
 				info.Events = append(info.Events, e)
 			}
 		}
 	}
-	return follow(events).values(int64(len(events))), nil
+	values := follow(events).values(int64(len(events)), info.EndedNs)
+	values["recovery_s"] = info.recovery()
+	return values, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"brink/internal/experiment"
 	"brink/internal/record"
 )
 
@@ -79,17 +80,17 @@ func TestMemoryDoesNotGrowWithTheNumberOfRequests(t *testing.T) {
 	}
 }
 
-// More requests than intervals are kept for give no wrong peak, but none; the
-// intervals do not grow with the requests.
+// More requests than are kept give no wrong peak, but none; what is kept does
+// not grow with the requests.
 func TestPeakInServiceOfTooManyRequestsIsNone(t *testing.T) {
 	r := newRequests()
-	for i := range int64(maxIntervals + 1) {
+	for i := range int64(maxVisits + 1) {
 		r.add(&record.Probe{Due: start + i, Sent: start + i, Done: start + i + 1000, Status: 200, Outcome: "ok", ServedNs: 900}, 0)
 	}
-	if len(r.intervals) != maxIntervals {
-		t.Errorf("%d intervals are kept, want %d", len(r.intervals), maxIntervals)
+	if len(r.visits.list) != maxVisits {
+		t.Errorf("%d requests are kept, want %d", len(r.visits.list), maxVisits)
 	}
-	v := r.values()["peak_in_service"]
+	v := r.values(experiment.Step{})["peak_in_service"]
 	if v.Missing != "more than 100000 requests" || v.X != 0 {
 		t.Errorf("peak_in_service is %+v, want none", v)
 	}

@@ -57,7 +57,7 @@ func Pool(tables ...*Table) (*Table, error) {
 		all[i] = *c
 	}
 	pooled := Assemble(steps, all)
-	pooled.MachineCPUs = tables[0].MachineCPUs
+	pooled.MachineCPUs, pooled.MachineMB = tables[0].MachineCPUs, tables[0].MachineMB
 	return pooled, nil
 }
 

@@ -3,12 +3,12 @@ package measure
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"brink/internal/experiment"
 	"brink/internal/metric"
 	"brink/internal/record"
 )
@@ -20,31 +20,48 @@ const (
 	minForP99 = 300
 )
 
-// maxIntervals bounds the service intervals that are kept to find how many
-// requests were in service at once.
-const maxIntervals = 100_000
-
 // requests accumulates the probes of one repetition in memory that does not
-// grow with their number, except for the bounded intervals.
+// grow with their number, except for the bounded visits.
 type requests struct {
 	total, answers, failed  int64
 	http5xx, timeouts       int64
 	refused, resets, aborts int64
-	skipped                 int64
+	skipped, empty          int64
 
 	firstDue, firstDone, lastDone int64
 	// lastEnd is the end of the last request, answered or not.
 	lastEnd int64
 
 	latency, lag, wait, served *hdrhistogram.Histogram
-	latencySum                 float64
-	latencyMax                 int64
+	// In nanoseconds.
+	latencySum, waitSum, servedSum float64
+	latencyMax                     int64
+	// reuse tells that the stream keeps connections, so that a probe without a
+	// time of connecting may have needed none.
+	reuse               bool
+	connect, firstBytes longest
 	// censoredFrom is the shortest latency known only to be at least so long.
 	censoredFrom int64
 
-	pids      map[int32]bool
-	intervals [][2]int64
-	tooMany   bool
+	// pids counts the answers of each process.
+	pids   map[int32]int64
+	visits visits
+}
+
+// longest is the longest of several times, one of which may be known only to
+// be at least so long.
+type longest struct{ most, atLeast, n int64 }
+
+func (l *longest) add(ns int64) { l.most, l.n = max(l.most, ns), l.n+1 }
+
+// cut takes a time that was cut off.
+func (l *longest) cut(ns int64) { l.atLeast, l.n = max(l.atLeast, ns), l.n+1 }
+
+func (l *longest) seconds(missing string) Value {
+	if l.n == 0 {
+		return Value{Missing: missing}
+	}
+	return Value{X: float64(max(l.most, l.atLeast)) / 1e9, N: l.n, Censored: l.atLeast > l.most}
 }
 
 // histogram holds 1 µs to 24 h with three significant digits.
@@ -55,13 +72,14 @@ func histogram() *hdrhistogram.Histogram {
 func newRequests() *requests {
 	return &requests{
 		latency: histogram(), lag: histogram(), wait: histogram(), served: histogram(),
-		censoredFrom: math.MaxInt64, pids: map[int32]bool{},
+		censoredFrom: math.MaxInt64, pids: map[int32]int64{},
 	}
 }
 
 // add takes one probe; those due before from belong to the warm-up and count
 // only as skipped.
 func (r *requests) add(p *record.Probe, from int64) {
+	r.visits.add(p, p.Due >= from)
 	if p.Due < from {
 		r.skipped++
 		return
@@ -74,6 +92,7 @@ func (r *requests) add(p *record.Probe, from int64) {
 	if p.Sent > 0 {
 		record1(r.lag, p.Sent-p.Due)
 	}
+	r.milestones(p)
 	switch p.Outcome {
 	case "timeout":
 		r.timeouts++
@@ -85,12 +104,33 @@ func (r *requests) add(p *record.Probe, from int64) {
 		r.resets++
 	case "aborted":
 		r.aborts++
+		if p.Bytes == 0 {
+			r.empty++
+		}
 	}
 	if p.Status == 0 {
 		r.failed++
 		return
 	}
 	r.addAnswer(p)
+}
+
+// milestones takes how long the request was under way to its connection and to
+// its first byte.
+func (r *requests) milestones(p *record.Probe) {
+	late := p.Outcome == "timeout"
+	switch {
+	case p.Connected > 0 && p.Sent > 0:
+		r.connect.add(p.Connected - p.Sent)
+	case late && p.Sent > 0 && !r.reuse:
+		r.connect.cut(p.Done - p.Sent)
+	}
+	switch {
+	case p.FirstByte > 0:
+		r.firstBytes.add(p.FirstByte - p.Due)
+	case late:
+		r.firstBytes.cut(p.Done - p.Due)
+	}
 }
 
 func (r *requests) addAnswer(p *record.Probe) {
@@ -111,22 +151,15 @@ func (r *requests) addAnswer(p *record.Probe) {
 	r.lastDone = max(r.lastDone, p.Done)
 	r.addLatency(p.Done - p.Due)
 	if p.Pid > 0 {
-		r.pids[p.Pid] = true
+		r.pids[p.Pid]++
 	}
 	if p.ServedNs < 0 {
 		return
 	}
 	record1(r.served, p.ServedNs)
 	record1(r.wait, p.Done-p.Due-p.ServedNs)
-	if len(r.intervals) < maxIntervals {
-		end := p.FirstByte
-		if end == 0 {
-			end = p.Done
-		}
-		r.intervals = append(r.intervals, [2]int64{end - p.ServedNs, end})
-	} else {
-		r.tooMany = true
-	}
+	r.servedSum += float64(p.ServedNs)
+	r.waitSum += float64(p.Done - p.Due - p.ServedNs)
 }
 
 func (r *requests) addLatency(ns int64) {
@@ -152,38 +185,8 @@ func (r *requests) pool(o *requests) {
 	r.censoredFrom = min(r.censoredFrom, o.censoredFrom)
 }
 
-// peak is the highest number of overlapping service intervals. Intervals are
-// shortened by a tenth at both ends: an answer reaches the client after its
-// worker has taken the next request, on a busy machine by tens of milliseconds.
-func (r *requests) peak() int {
-	type edge struct {
-		at    int64
-		delta int
-	}
-	edges := make([]edge, 0, 2*len(r.intervals))
-	for _, iv := range r.intervals {
-		trim := (iv[1] - iv[0]) / 10
-		edges = append(edges, edge{iv[0] + trim, 1}, edge{iv[1] - trim, -1})
-	}
-	slices.SortFunc(edges, func(a, b edge) int {
-		if a.at != b.at {
-			if a.at < b.at {
-				return -1
-			}
-			return 1
-		}
-		return a.delta - b.delta
-	})
-	now, most := 0, 0
-	for _, e := range edges {
-		now += e.delta
-		most = max(most, now)
-	}
-	return most
-}
-
-// values computes every metric that probes carry.
-func (r *requests) values() map[string]Value {
+// values computes every metric that the probes of a step carry.
+func (r *requests) values(step experiment.Step) map[string]Value {
 	v := map[string]Value{}
 	set := func(name string, x float64) { v[name] = Value{X: x, N: r.total} }
 	set("requests", float64(r.total))
@@ -198,7 +201,14 @@ func (r *requests) values() map[string]Value {
 	set("refused", float64(r.refused))
 	set("resets", float64(r.resets))
 	set("aborted", float64(r.aborts))
+	set("empty_replies", float64(r.empty))
 	set("workers_seen", float64(len(r.pids)))
+	v["connect_max_s"] = r.connect.seconds("no request opened a connection")
+	v["first_byte_max_s"] = r.firstBytes.seconds("no request was answered")
+	v["top_worker_share_pct"] = Value{Missing: "the app does not say which process answered"}
+	if len(r.pids) > 0 {
+		v["top_worker_share_pct"] = Value{X: busiest(r.pids), N: r.answers}
+	}
 	v["send_lag_p99_ms"] = Value{Missing: "no request was sent"}
 	if n := r.lag.TotalCount(); n > 0 {
 		v["send_lag_p99_ms"] = Value{X: float64(r.lag.ValueAtQuantile(99)) / 1e3, N: n}
@@ -206,6 +216,7 @@ func (r *requests) values() map[string]Value {
 	r.latencies(v)
 	r.answered(v)
 	r.service(v)
+	r.waits(step, v)
 	return v
 }
 
@@ -272,18 +283,22 @@ func (r *requests) answered(v map[string]Value) {
 func (r *requests) service(v map[string]Value) {
 	n := r.served.TotalCount()
 	if n == 0 {
-		missing := Value{Missing: "the app does not say how long it served"}
-		for _, name := range []string{"served_s", "queue_wait_max_s", "queue_wait_p50_ms", "peak_in_service"} {
-			v[name] = missing
+		for _, name := range []string{"served_s", "queue_wait_max_s", "queue_wait_p50_ms", "wait_mean_ms", "wait_p95_ms", "peak_in_service"} {
+			v[name] = Value{Missing: notSaid}
 		}
 		return
 	}
 	v["served_s"] = Value{X: float64(r.served.ValueAtQuantile(50)) / 1e6, N: n}
 	v["queue_wait_max_s"] = Value{X: float64(r.wait.Max()) / 1e6, N: n}
 	v["queue_wait_p50_ms"] = Value{X: float64(r.wait.ValueAtQuantile(50)) / 1e3, N: n}
-	if r.tooMany {
-		v["peak_in_service"] = Value{Missing: fmt.Sprintf("more than %d requests", maxIntervals), N: n}
+	v["wait_mean_ms"] = Value{X: r.waitSum / float64(n) / 1e6, N: n}
+	v["wait_p95_ms"] = Value{X: float64(r.wait.ValueAtQuantile(95)) / 1e3, N: n}
+	if n < minForP95 {
+		v["wait_p95_ms"] = Value{Missing: fmt.Sprintf("n too small: %d of %d requests", n, minForP95), N: n}
+	}
+	if r.visits.tooMany {
+		v["peak_in_service"] = tooManyVisits
 	} else {
-		v["peak_in_service"] = Value{X: float64(r.peak()), N: n}
+		v["peak_in_service"] = Value{X: float64(r.visits.peak()), N: n}
 	}
 }

@@ -17,6 +17,7 @@ type signals struct {
 	rss      gauge
 	queue    gauge
 	gone     gauge
+	busy     busyWorkers
 	// seen tells that there were samples, whatever they could read.
 	seen bool
 	apps appMemory
@@ -41,7 +42,7 @@ func (g *gauge) add(x int64) {
 }
 
 func newSignals(from, to int64, cpus int) *signals {
-	return &signals{from: from, to: to, cpus: cpus, counters: map[string]*counter{}, apps: appMemory{}}
+	return &signals{from: from, to: to, cpus: cpus, counters: map[string]*counter{}, apps: appMemory{}, busy: busyWorkers{last: map[string]busyReading{}}}
 }
 
 func (s *signals) add(x *record.Sample) {
@@ -69,6 +70,7 @@ func (s *signals) addApp(x *record.Sample) {
 		return
 	}
 	s.seen = true
+	s.busy.add(x)
 	s.queue.add(x.QueueDepth)
 	s.gone.add(x.Abandoned)
 	s.rss.add(s.apps.sum(x))
@@ -170,6 +172,11 @@ func (s *signals) values() map[string]Value {
 	highest("memory_mb", s.rss, 1<<20)
 	highest("accept_queue_max", s.queue, 1)
 	highest("abandoned_max", s.gone, 1)
+	highest("busy_max", s.busy.sum, 1)
+	v["busy_pct"] = none
+	if s.busy.workers > 0 {
+		v["busy_pct"] = Value{X: 100 * s.busy.busy / s.busy.workers, N: s.busy.sum.n}
+	}
 	return v
 }
 

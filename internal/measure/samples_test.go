@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -195,30 +196,47 @@ func TestUnreadableSignalsHaveNoValue(t *testing.T) {
 	s.step("unseen")
 	s.repetition("unseen", 1, time.Second, nil)
 	table := s.load(Options{})
-	if len(sampled()) != 10 {
-		t.Errorf("%d metrics come from samples: %v", len(sampled()), sampled())
+	own := []string{"machine_cpu_start_pct", "psi_memory_full_start_pct", "psi_memory_some_start_pct", "resident_ratio", "samples_late_pct"}
+	readings := slices.DeleteFunc(sampled(), func(name string) bool { return slices.Contains(own, name) })
+	if len(readings) != 52 {
+		t.Errorf("%d metrics come from samples: %v", len(readings), readings)
 	}
-	lacks(t, table, "blind", unreadable, sampled()...)
-	lacks(t, table, "unseen", noSamples, sampled()...)
+	lacks(t, table, "blind", unreadable, readings...)
+	lacks(t, table, "unseen", noSamples, readings...)
+	// The others have a reason of their own.
+	for _, step := range []string{"blind", "unseen"} {
+		lacks(t, table, step, "nothing was deployed", own[:3]...)
+		lacks(t, table, step, "the apps were told to fill no memory", own[3])
+		lacks(t, table, step, "memory was never under such pressure", own[4])
+	}
 }
 
 // A zero that was read is a zero.
 func TestAZeroThatWasReadIsAValue(t *testing.T) {
 	s := newStory(t)
-	s.step("s")
+	s.step("s", func(s *experiment.Step) { s.Apps = []experiment.App{{Name: "site", AllocMB: 50}} })
 	s.repetition("s", 1, time.Second, func(r *told) {
-		for i := range 11 {
-			at := time.Duration(i) * 100 * time.Millisecond
-			r.sample("", at, func(x *wire.Sample) {
-				x.CPUNs, x.PSICPUSome, x.PSIMemSome, x.PSIMemFull, x.Overflows, x.MemTotal, x.MemAvailable = 0, 0, 0, 0, 0, 100, 100
-			})
-			r.sample("site", at, func(x *wire.Sample) { x.RSS, x.QueueDepth, x.Abandoned = 0, 0, 0 })
+		r.event("site", -500*time.Millisecond, wire.Deployed)
+		for i := range 21 {
+			at := time.Duration(i-10) * 100 * time.Millisecond
+			zeros := func(x *wire.Sample) {
+				for i, n := range x.Numbers() {
+					if i > 0 { // the first is when it was
+						*n = 0
+					}
+				}
+				x.MemTotal, x.MemAvailable, x.MemFree, x.SwapTotal, x.SwapFree = 100, 100, 100, 100, 100
+				x.Workers = 4
+			}
+			r.sample("", at, zeros)
+			r.sample("site", at, zeros)
 		}
 	})
 	want := map[string]float64{}
 	for _, name := range sampled() {
 		want[name] = 0
 	}
+	delete(want, "samples_late_pct") // there was no pressure to be late under
 	wants(t, s.load(Options{}), "s", want)
 }
 

@@ -86,7 +86,7 @@ func Assemble(steps []StepInfo, cells []Cell) *Table {
 // Without returns the table as it is with some repetitions left out of every
 // metric. The table itself stays as it is.
 func (t *Table) Without(left ...Exclusion) *Table {
-	out := &Table{Steps: t.Steps, MachineCPUs: t.MachineCPUs, cells: map[string]map[string]*Cell{}}
+	out := &Table{Steps: t.Steps, MachineCPUs: t.MachineCPUs, MachineMB: t.MachineMB, cells: map[string]map[string]*Cell{}}
 	for step, cells := range t.cells {
 		out.cells[step] = map[string]*Cell{}
 		for name, c := range cells {

@@ -23,11 +23,12 @@ const (
 // Metric is one entry of the dictionary.
 type Metric struct {
 	// Name is the metric's identity in experiment files, records and output.
-	// A trailing _s, _ms, _mb, _pct or _per_s repeats the unit.
+	// A trailing _s, _ms, _min, _mb, _pct or _per_s repeats the unit.
 	Name string `json:"name"`
 	// Title is a short human name without the unit.
 	Title string `json:"title"`
-	// Unit is "s", "ms", "MB" (2^20 bytes), "%", "1/s" or "" for counts.
+	// Unit is "s", "ms", "min", "MB" (2^20 bytes), "%", "1/s", "requests" for a
+	// mean length of a queue, "×" for a quotient of two metrics, or "" for counts.
 	Unit string `json:"unit"`
 	Kind Kind   `json:"kind"`
 	// Source says where the number comes from: probes, samples or events,

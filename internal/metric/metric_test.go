@@ -17,7 +17,7 @@ func TestDictionaryIsSortedAndEachNameStandsOnce(t *testing.T) {
 }
 
 func TestNamesRepeatTheirUnit(t *testing.T) {
-	suffixes := map[string]string{"s": "_s", "ms": "_ms", "MB": "_mb", "%": "_pct", "1/s": "_per_s", "": ""}
+	suffixes := map[string]string{"s": "_s", "ms": "_ms", "min": "_min", "MB": "_mb", "%": "_pct", "1/s": "_per_s", "×": "", "requests": "", "": ""}
 	for _, m := range All() {
 		want, known := suffixes[m.Unit]
 		if !known {

@@ -19,6 +19,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrClosed says that a writer was used after Close.
 	ErrClosed = errors.New("the record is closed")
+	// ErrNotResumable says that a run cannot be taken up again.
+	ErrNotResumable = errors.New("cannot be resumed")
 	// ErrRefused says that a query would do more than read the record.
 	ErrRefused = errors.New("a query may only read the record: this one would write, attach a file or change a setting")
 )

@@ -39,7 +39,7 @@ func TestExportCSV(t *testing.T) {
 		names = append(names, filepath.Base(file))
 	}
 	want := strings.Fields("apps.csv events.csv facts.csv logs.csv outcomes.csv probes.csv repetitions.csv " +
-		"requirements.csv run.csv samples.csv steps.csv streams.csv traffic.csv")
+		"requirements.csv resumptions.csv run.csv samples.csv steps.csv streams.csv traffic.csv")
 	equal(t, "files", names, want)
 	if got := mustGlob(t, dir, "*"); len(got) != len(want) {
 		t.Errorf("the directory holds %v", got)

@@ -29,10 +29,9 @@ var fixtureApp = App{
 
 // plan and app samples; what is not set was not readable.
 func reading(app string, at time.Duration, set func(*Sample)) *Sample {
-	s := &Sample{App: app, AtNs: start + int64(at)}
-	for _, c := range sampleColumns {
-		*c.field(s) = -1
-	}
+	s := &Sample{}
+	s.Clear()
+	s.App, s.AtNs = app, start+int64(at)
 	set(s)
 	return s
 }

@@ -96,8 +96,8 @@ func (r *Reader) Samples(ctx context.Context, repetition int64) iter.Seq2[*Sampl
 		", -1) FROM samples WHERE repetition_id = ? ORDER BY at_ns, id"
 	s := &Sample{}
 	dest := []any{&s.App, &s.AtNs}
-	for _, c := range sampleColumns {
-		dest = append(dest, c.field(s))
+	for _, n := range sampleNumbers(s) {
+		dest = append(dest, n)
 	}
 	return each(ctx, r.db, text, []any{repetition}, func(row scanner) (*Sample, error) {
 		return s, row.Scan(dest...)

@@ -27,6 +27,8 @@ type Reader struct {
 	temp string
 	db   *sql.DB
 
+	// schema is the record's own, before any upgrade.
+	schema int
 	// live tells whether a process was writing the record when it was opened.
 	live bool
 	cut  bool
@@ -104,6 +106,7 @@ func (r *Reader) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.schema = version
 	if version < SchemaVersion() {
 		if err := r.upgrade(ctx, version); err != nil {
 			return err

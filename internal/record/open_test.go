@@ -86,14 +86,14 @@ func TestOpenNewer(t *testing.T) {
 	f.Close()
 	_, err = Open(file)
 	var newer *NewerError
-	want := file + " was written by a newer brink (schema 7; this one reads up to 1)"
+	want := file + " was written by a newer brink (schema 7; this one reads up to 2)"
 	if !errors.As(err, &newer) || newer.Version != 7 || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// TestOpenOlder reads a record of this schema as a program with one more
-// would.
+// TestOpenOlder reads a record of schema 1 as a program with one more schema
+// than this would.
 func TestOpenOlder(t *testing.T) {
 	old := migrations
 	t.Cleanup(func() { migrations = old })
@@ -130,7 +130,7 @@ func TestOpenOlder(t *testing.T) {
 	}
 	r.db, r.queryDB, r.temp = nil, nil, ""
 	migrations = append(migrations, "ALTER TABLE nothing ADD COLUMN x")
-	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), "which has schema 1: schema 3") {
+	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), "which has schema 1: schema 4") {
 		t.Errorf("a migration that fails gives %v", err)
 	}
 }

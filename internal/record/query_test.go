@@ -142,7 +142,7 @@ func TestAzureViews(t *testing.T) {
 			"2026-01-02T03:05:00.000Z | AverageResponseTime | site | Seconds | PT1M | 4.857142142857143 | 4.857142142857143 | 1 | 9.999999 | 1",
 			"2026-01-02T03:05:00.000Z | CpuPercentage | local | Percent | PT1M | 50 | 50 | 50 | 50 | 1",
 			"2026-01-02T03:05:00.000Z | Http5xx | site | Count | PT1M | 2 | 2 | 2 | 2 | 1",
-			"2026-01-02T03:05:00.000Z | HttpQueueLength | site | Count | PT1M | 4 | 4 | 0 | 8 | 1",
+			"2026-01-02T03:05:00.000Z | HttpQueueLength | local | Count | PT1M | 4 | 4 | 0 | 8 | 1",
 			"2026-01-02T03:05:00.000Z | MemoryPercentage | local | Percent | PT1M | 75 | 75 | 70 | 80 | 1",
 			"2026-01-02T03:05:00.000Z | MemoryWorkingSet | site | Bytes | PT1M | 200 | 200 | 100 | 300 | 1",
 			"2026-01-02T03:05:00.000Z | Requests | site | Count | PT1M | 7 | 7 | 7 | 7 | 1",

@@ -17,13 +17,15 @@ const applicationID = 0x62726e6b
 var (
 	//go:embed schema/001.sql
 	schema001 string
+	//go:embed schema/002.sql
+	schema002 string
 	//go:embed schema/views.sql
 	views string
 )
 
 // migrations[i] leads from schema i to schema i+1; the views are made anew
 // after the last of them.
-var migrations = []string{schema001}
+var migrations = []string{schema001, schema002}
 
 // SchemaVersion is the newest schema that this program reads, and the one
 // that it writes.

@@ -84,7 +84,7 @@ func newStore(path string, run Run) (_ *store, err error) {
 		return nil, err
 	}
 	s.made = path
-	return s, s.open()
+	return s, s.open(lockWriter)
 }
 
 // claim empties the file of an earlier attempt and checks, with a clearer
@@ -124,7 +124,8 @@ func initialise(file string, run Run) (err error) {
 	return err
 }
 
-func (s *store) open() (err error) {
+// open opens the file for writing; lock takes the lock that tells of it.
+func (s *store) open(lock func(path string) (*os.File, error)) (err error) {
 	ctx := context.Background()
 	s.db, err = openDB(s.path, url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"}})
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *store) open() (err error) {
 		}
 	}
 	s.spare = setAside(s.dir)
-	s.lock, err = lockWriter(s.path)
+	s.lock, err = lock(s.path)
 	return err
 }
 
@@ -324,6 +325,28 @@ func lockWriter(path string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
 	}
 	return f, nil
+}
+
+// lockIdle locks a record that no process writes. Readers hold the lock for an
+// instant when they look whether one does.
+func lockIdle(path string) (*os.File, error) {
+	f, err := os.Open(path + "-wal")
+	if err != nil {
+		return nil, err
+	}
+	for range 100 {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = beingWritten(path)
+	}
+	return nil, errors.Join(err, f.Close())
 }
 
 // writerHolds tells whether a living process writes the record.

@@ -268,10 +268,11 @@ func (w *Writer) Sample(repetition int64, s *Sample) error {
 	if err := w.during(repetition); err != nil {
 		return err
 	}
-	args := make([]any, 0, 3+len(sampleColumns))
+	numbers := sampleNumbers(s)
+	args := make([]any, 0, 3+len(numbers))
 	args = append(args, repetition, s.App, s.AtNs)
-	for _, c := range sampleColumns {
-		args = append(args, unlessNegative(*c.field(s)))
+	for _, n := range numbers {
+		args = append(args, unlessNegative(*n))
 	}
 	return w.send(op{stmt: addSample, args: args, at: s.AtNs})
 }

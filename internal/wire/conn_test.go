@@ -24,6 +24,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		Response{ID: 7, Fault: &Fault{Kind: StartFailed, Text: "exited with code 3"}},
 		Response{ID: 8, Body: []byte(`[1,2]`)},
 		Event{App: "a", AtNs: 5, Kind: Exited, Pid: 9, Code: &code, Detail: "é\n"},
+		Event{App: "a", Kind: Deployed, Addr: "127.0.0.1:8000"},
 		Log{App: "a", AtNs: 6, Stream: "stderr", Line: "x", Cut: true},
 	} {
 		c := loop()
@@ -47,7 +48,7 @@ func TestSamplesSurviveTheWire(t *testing.T) {
 	c := loop()
 	rapid.Check(t, func(t *rapid.T) {
 		want := Sample{App: rapid.String().Draw(t, "app")}
-		for _, n := range want.numbers() {
+		for _, n := range want.Numbers() {
 			*n = rapid.Int64().Draw(t, "n")
 		}
 		if err := c.Send(&want); err != nil {
@@ -63,28 +64,31 @@ func TestSamplesSurviveTheWire(t *testing.T) {
 	})
 }
 
-// Every number of a Sample must travel: reflection finds one that was
-// forgotten in numbers.
+// Every number of a Sample must travel, in the order of the fields, under a
+// name of its own: reflection finds what was forgotten in Numbers.
 func TestEveryNumberOfASampleTravels(t *testing.T) {
 	var s Sample
-	listed := map[uintptr]bool{}
-	for _, n := range s.numbers() {
-		if n == nil {
-			t.Fatal("numbers has fewer entries than sampleNumbers says")
-		}
-		listed[reflect.ValueOf(n).Pointer()] = true
-	}
+	numbers, names := s.Numbers(), SampleNames()
 	v := reflect.ValueOf(&s).Elem()
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if f.Kind() == reflect.Int64 && !listed[f.Addr().Pointer()] {
-			t.Errorf("%s does not travel", v.Type().Field(i).Name)
+	if want := v.NumField() - 1; SampleNumbers != want {
+		t.Fatalf("%d numbers travel, the sample has %d", SampleNumbers, want)
+	}
+	seen := map[string]bool{}
+	for i, n := range numbers {
+		f := v.Type().Field(i + 1)
+		if n != v.Field(i+1).Addr().Interface() {
+			t.Errorf("number %d is not the field %s", i, f.Name)
+			continue
 		}
+		if name := names[i]; name == "" || name != strings.ToLower(name) || seen[name] {
+			t.Errorf("%s travels as %q", f.Name, name)
+		}
+		seen[names[i]] = true
 	}
 	s.Clear()
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Int64 && f.Int() != -1 {
-			t.Errorf("%s is %d after Clear, want -1", v.Type().Field(i).Name, f.Int())
+	for i, n := range numbers {
+		if *n != -1 {
+			t.Errorf("%s is %d after Clear, want -1", names[i], *n)
 		}
 	}
 }
@@ -121,7 +125,7 @@ func TestReceiveRefuses(t *testing.T) {
 		{"bad JSON", frame(1, byte(frameEvent), "{"), "malformed event"},
 		{"a short sample", frame(2, byte(frameSample), "\x00\x01"), "malformed sample: it ends too early"},
 		{"a name longer than the sample", frame(2, byte(frameSample), "\x7fx"), "malformed sample: it ends too early"},
-		{"a long sample", frame(sampleNumbers+2, byte(frameSample), strings.Repeat("\x00", sampleNumbers+2)), "malformed sample: 1 bytes follow it"},
+		{"a long sample", frame(SampleNumbers+2, byte(frameSample), strings.Repeat("\x00", SampleNumbers+2)), "malformed sample: 1 bytes follow it"},
 		{"a cut header", []byte{0, 0}, "ended in the middle of a message"},
 		{"a cut payload", frame(10, byte(frameEvent), "{"), "ended in the middle of a message"},
 	} {
@@ -176,7 +180,7 @@ func TestHandshakeRefuses(t *testing.T) {
 		want string
 	}{
 		{"another version", func(c *Conn) error { return c.Send(Hello{Version: 99, Program: "brink 9"}) },
-			"protocol versions differ: this side (brink 1) speaks 1, the other (brink 9) speaks 99; use the same brink on both"},
+			"protocol versions differ: this side (brink 1) speaks 2, the other (brink 9) speaks 99; use the same brink on both"},
 		{"no hello", func(c *Conn) error { return c.Send(Event{App: "a"}) },
 			"the other side began with a message of kind event where a hello is expected"},
 	} {

@@ -40,6 +40,14 @@ const (
 	QueueSignals Capability = "queue"
 	// PSISignals: /proc/pressure exists.
 	PSISignals Capability = "psi"
+	// Cgroup2: each app gets a cgroup v2 with the memory controller, and limits
+	// on memory and swap are applied.
+	Cgroup2 Capability = "cgroup2"
+	// Containers: Mode Container can be deployed.
+	Containers Capability = "containers"
+	// SharedPlan: the platform's Share can be set up and protected from the OOM
+	// killer.
+	SharedPlan Capability = "share"
 )
 
 // Method names what a Request asks for.
@@ -47,8 +55,11 @@ type Method string
 
 // The methods, with the types of their bodies.
 const (
+	// Prepare sets up a Plan and answers []Limit when the platform's share is
+	// in place. It comes at most once, before the first Deploy.
+	Prepare Method = "prepare"
 	// Deploy starts an App and answers Endpoint, or a Fault of kind
-	// StartFailed.
+	// StartFailed. Several may be asked for at once.
 	Deploy Method = "deploy"
 	// StopApp stops the app named in AppName and answers nothing, when no
 	// process of it is left.
@@ -58,6 +69,16 @@ const (
 	StartSampling Method = "start_sampling"
 	// StopSampling takes and answers nothing; no Sample follows the answer.
 	StopSampling Method = "stop_sampling"
+	// Inflate takes an Inflation and answers nothing when the memory is filled.
+	// It replaces an earlier one.
+	Inflate Method = "inflate"
+	// Deflate takes nothing, returns the memory of Inflate and answers nothing.
+	Deflate Method = "deflate"
+	// SwapIn takes nothing, brings everything back that is swapped out and
+	// answers nothing; a Fault of kind NoRoom when memory cannot hold it.
+	SwapIn Method = "swap_in"
+	// Speed takes nothing and answers Pace.
+	Speed Method = "speed"
 	// Shutdown stops all apps, removes the run directory, answers nothing and
 	// closes the connection.
 	Shutdown Method = "shutdown"
@@ -90,6 +111,8 @@ const (
 	BadRequest FaultKind = "bad_request"
 	// StartFailed: the app did not become healthy, which is data.
 	StartFailed FaultKind = "start_failed"
+	// NoRoom: memory or disk is too small for what was asked, which is data.
+	NoRoom FaultKind = "no_room"
 	// Internal: the agent could not do its work.
 	Internal FaultKind = "internal"
 )
@@ -117,6 +140,21 @@ type Sampling struct {
 type Endpoint struct {
 	Addr string `json:"addr"`
 	Pid  int    `json:"pid"`
+}
+
+// Inflation is the body of Inflate.
+type Inflation struct {
+	// MB is anonymous memory in units of 2^20 bytes, at least 1.
+	MB int `json:"mb"`
+	// TouchEveryNs is the interval at which all of it is touched; 0 leaves it
+	// alone once it is filled.
+	TouchEveryNs int64 `json:"touch_every_ns,omitempty"`
+}
+
+// Pace is the answer to Speed: how long a fixed amount of work took. Only the
+// ratio of two machines' figures means anything.
+type Pace struct {
+	Ns int64 `json:"ns"`
 }
 
 // Fact is one line of the answer to Environment.

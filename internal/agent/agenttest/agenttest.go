@@ -16,12 +16,20 @@ import (
 	"brink/internal/wire"
 )
 
+// GuestVariable is set in the environment of tests that run in brink's own guest
+// (host/vm runs them there).
+const GuestVariable = "BRINK_TEST_GUEST"
+
+// InGuest tells whether this is brink's own guest, where nothing that the
+// platform's part of an agent needs may be missing.
+func InGuest() bool { return os.Getenv(GuestVariable) != "" }
+
 // Main is for TestMain. It makes the test binary an agent, the built-in
 // workload or one of its workers when it was started as such, and runs the
 // tests otherwise. Further modes are started by their name.
 func Main(m *testing.M, modes map[string]func(args []string) error) {
 	goapp.RunIfWorker()
-	all := map[string]func([]string) error{"agent": runAgent, "app": runApp}
+	all := map[string]func([]string) error{"agent": runAgent, "app": runApp, "hold": runHold}
 	for name, mode := range modes {
 		all[name] = mode
 	}
@@ -59,6 +67,8 @@ func runAgent(args []string) error {
 	}
 	return agent.Run(context.Background(), *dir, "brink test")
 }
+
+func runHold(args []string) error { return agent.Hold(context.Background(), args, os.Stdout) }
 
 func runApp(args []string) error {
 	cfg, err := goapp.FromEnv(os.Getenv)

@@ -11,6 +11,7 @@ import (
 	"brink/internal/agent"
 	"brink/internal/experiment"
 	"brink/internal/host"
+	"brink/internal/wire"
 )
 
 // oldestNode is the oldest major version of Node.js that runs the node app.
@@ -42,11 +43,16 @@ func (h *Host) Check(ctx context.Context, plan experiment.Plan, apps []experimen
 	return missing, nil
 }
 
-// checkApp returns what the app's runtime lacks, or nil.
+// checkApp returns what the app's deploy mode or its runtime lacks, or nil.
 func (h *Host) checkApp(ctx context.Context, app experiment.App) (*host.Missing, error) {
+	if app.Deploy == string(wire.Container) {
+		if err := h.containers(); err != nil {
+			return &host.Missing{Need: "a host that carries containers", Advice: fmt.Sprintf("This one does not: %s.", err)}, nil
+		}
+	}
 	switch app.Runtime {
-	case "flask":
-		return h.checkFlask(ctx, app)
+	case "flask", "asgi":
+		return h.checkPython(ctx, app)
 	case "node":
 		return h.checkNode(ctx)
 	case "command":
@@ -55,19 +61,20 @@ func (h *Host) checkApp(ctx context.Context, app experiment.App) (*host.Missing,
 	return nil, nil
 }
 
-// packages are the Debian packages of what the flask app needs.
+// packages are the Debian packages of what the Python apps need.
 var packages = map[string]string{
 	"python3": "python3", "flask": "python3-flask", "gunicorn": "gunicorn", "gevent": "python3-gevent",
+	"uvicorn": "python3-uvicorn",
 }
 
-func (h *Host) checkFlask(ctx context.Context, app experiment.App) (*host.Missing, error) {
-	// The built-in server serves one request per worker, as sync workers do;
-	// it can stand for no other class.
-	substitute := "go"
-	if app.WorkerClass != "" && app.WorkerClass != "sync" {
-		substitute = ""
+func (h *Host) checkPython(ctx context.Context, app experiment.App) (*host.Missing, error) {
+	// The built-in server serves one request per worker, as gunicorn's sync
+	// workers do; it can stand for no other class and for no event loop.
+	substitute := ""
+	if app.Runtime == "flask" && (app.WorkerClass == "" || app.WorkerClass == "sync") {
+		substitute = "go"
 	}
-	need := modules(app)
+	need := agent.PythonModules(app.Runtime, app.WorkerClass)
 	python, err := h.findPython(ctx, need)
 	if err != nil {
 		return nil, err
@@ -96,21 +103,13 @@ func (h *Host) checkFlask(ctx context.Context, app experiment.App) (*host.Missin
 	}, nil
 }
 
-// modules are what the interpreter of a flask app must be able to import.
-func modules(app experiment.App) []string {
-	if app.WorkerClass == "gevent" {
-		return []string{"flask", "gunicorn", "gevent"}
-	}
-	return []string{"flask", "gunicorn"}
-}
-
 // interpreter returns the path of what Check would find for the app, or
 // nothing where the agent must look, and say what it lacks.
 func (h *Host) interpreter(ctx context.Context, app experiment.App) (string, error) {
-	if app.Runtime != "flask" {
+	need := agent.PythonModules(app.Runtime, app.WorkerClass)
+	if need == nil {
 		return "", nil
 	}
-	need := modules(app)
 	python, err := h.findPython(ctx, need)
 	if err != nil || python == nil || !python.Has(need...) {
 		return "", err

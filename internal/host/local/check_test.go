@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,8 +14,9 @@ import (
 // pretend is a host on which only the given things were found.
 func pretend(python *agent.Python, node string) *Host {
 	h := New(Options{})
-	h.python["flask gunicorn"], h.python["flask gunicorn gevent"] = python, python
+	h.python["flask gunicorn"], h.python["flask gunicorn gevent"], h.python["uvicorn"] = python, python, python
 	h.node = &node
+	h.containers = func() error { return errors.New("crun is not installed") }
 	return h
 }
 
@@ -45,10 +47,17 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 			{Need: "flask, gunicorn", App: "a", Advice: "Install it with: apt-get install python3-flask gunicorn.", Substitute: "go"}}},
 		{"gevent, which nothing can stand for", pretend(full, ""), experiment.Plan{}, app("flask", "gevent"), []host.Missing{
 			{Need: "gevent", App: "a", Advice: "Install it with: apt-get install python3-gevent."}}},
+		{"uvicorn, which nothing can stand for", pretend(full, ""), experiment.Plan{}, app("asgi", ""), []host.Missing{
+			{Need: "uvicorn", App: "a", Advice: "Install it with: apt-get install python3-uvicorn."}}},
+		{"python for uvicorn", pretend(nil, ""), experiment.Plan{}, app("asgi", ""), []host.Missing{
+			{Need: "python3, uvicorn", App: "a", Advice: "Install it with: apt-get install python3 python3-uvicorn."}}},
 		{"node", pretend(full, ""), experiment.Plan{}, app("node", ""), []host.Missing{
 			{Need: "Node.js 18", App: "a", Advice: "Install it with: apt-get install nodejs."}}},
 		{"a newer node", pretend(full, "16.20.2"), experiment.Plan{}, app("node", ""), []host.Missing{
 			{Need: "Node.js 18", App: "a", Advice: "Node.js 16.20.2 is installed; put version 18 or later on PATH."}}},
+		{"containers", pretend(full, ""), experiment.Plan{}, experiment.App{Name: "a", Runtime: "flask", Deploy: "container"}, []host.Missing{
+			{Need: "a host that carries containers", App: "a", Advice: "This one does not: crun is not installed."}}},
+		{"a zip needs no containers", pretend(full, ""), experiment.Plan{}, experiment.App{Name: "a", Runtime: "flask", Deploy: "zip"}, nil},
 		{"the command", pretend(full, ""), experiment.Plan{}, experiment.App{Name: "a", Runtime: "command", Command: []string{"no-such-program", "x"}}, []host.Missing{
 			{Need: "no-such-program", App: "a", Advice: "Install no-such-program, or give the path of an executable file."}}},
 		{"any command", pretend(full, ""), experiment.Plan{}, experiment.App{Name: "a", Runtime: "command"}, []host.Missing{
@@ -67,6 +76,7 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 func TestThisMachineHasWhatItNeeds(t *testing.T) {
 	got, err := New(Options{}).Check(t.Context(), experiment.Plan{CPUs: 1}, []experiment.App{
 		{Name: "a", Runtime: "flask", WorkerClass: "gevent"}, {Name: "b", Runtime: "node"}, {Name: "c", Runtime: "go"},
+		{Name: "u", Runtime: "asgi"},
 		{Name: "d", Runtime: "command", Command: []string{"sh"}},
 	})
 	if err != nil || len(got) != 0 {

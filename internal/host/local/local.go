@@ -1,17 +1,16 @@
-// Package local is the host that is this machine: apps run as plain processes
-// under an agent, the plan's CPUs are applied by affinity, and what it cannot
-// apply it says. Nothing of the machine's own set-up is changed.
+// Package local is the host that is this machine: apps run under an agent, the
+// plan's CPUs are applied by affinity, its memory and swap where this user may
+// make cgroups, and what it cannot apply it says. Nothing of the machine's own
+// set-up is changed.
 package local
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 
 	"brink/internal/agent"
-	"brink/internal/experiment"
 	"brink/internal/host"
 )
 
@@ -28,6 +27,8 @@ type Options struct {
 // machine: open one at a time.
 type Host struct {
 	opts Options
+	// containers is agent.CanContain.
+	containers func() error
 
 	// What was found of interpreters is kept: every step asks for the same.
 	mu     sync.Mutex
@@ -39,7 +40,7 @@ var _ host.Host = (*Host)(nil)
 
 // New returns the local host.
 func New(opts Options) *Host {
-	return &Host{opts: opts, python: map[string]*agent.Python{}}
+	return &Host{opts: opts, containers: agent.CanContain, python: map[string]*agent.Python{}}
 }
 
 // Kind is "local".
@@ -66,37 +67,4 @@ func (h *Host) command(dir string) ([]string, error) {
 		argv = []string{exe, "agent"}
 	}
 	return append(append([]string{}, argv...), "--dir", dir), nil
-}
-
-// limits says what of a plan holds here.
-func limits(plan experiment.Plan) ([]host.Limit, error) {
-	var list []host.Limit
-	if plan.CPUs > 0 {
-		cpus, err := agent.PlanCPUs(plan.CPUs)
-		if err != nil {
-			return nil, err
-		}
-		_, all, err := agent.AllowedCPUs()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, host.Limit{
-			Name: "cpus", Wanted: strconv.Itoa(plan.CPUs), Applied: true,
-			How: fmt.Sprintf("CPUs %s of %s by sched_setaffinity; brink's traffic shares the machine and may run on all of %s", cpus, all, all),
-		})
-	}
-	if plan.MemoryMB > 0 {
-		list = append(list, unlimited("memory", plan.MemoryMB))
-	}
-	if plan.SwapMB > 0 {
-		list = append(list, unlimited("swap", plan.SwapMB))
-	}
-	return list, nil
-}
-
-func unlimited(name string, mb int) host.Limit {
-	return host.Limit{
-		Name: name, Wanted: strconv.Itoa(mb) + " MB",
-		How: "the local host applies no " + name + " limit: what the machine has is shared",
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -44,15 +43,15 @@ type session struct {
 
 	closeOnce sync.Once
 	closeErr  error
+
+	mu        sync.Mutex
+	listeners []net.Listener
+	closed    bool
 }
 
 // Open starts a fresh agent in a fresh run directory, after cleaning up what
 // killed agents of this user have left.
 func (h *Host) Open(ctx context.Context, plan experiment.Plan, every time.Duration, o host.Observer) (host.Session, error) {
-	applied, err := limits(plan)
-	if err != nil {
-		return nil, err
-	}
 	registry, err := agent.RegistryDir()
 	if err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func (h *Host) Open(ctx context.Context, plan experiment.Plan, every time.Durati
 	if err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
-	s := &session{host: h, plan: plan, limits: applied, registry: registry, dir: dir, ended: make(chan struct{}), received: make(chan struct{})}
+	s := &session{host: h, plan: plan, registry: registry, dir: dir, ended: make(chan struct{}), received: make(chan struct{})}
 	conn, err := s.launch()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -73,12 +72,30 @@ func (h *Host) Open(ctx context.Context, plan experiment.Plan, every time.Durati
 	if err := s.greet(ctx, conn, o); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
-	if every > 0 {
-		if err := s.client.Call(ctx, wire.StartSampling, wire.Sampling{EveryNs: int64(every)}, nil); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
+	if err := s.prepare(ctx, every); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// prepare sets up the plan, with sampling begun before it so that the record
+// shows it.
+func (s *session) prepare(ctx context.Context, every time.Duration) error {
+	if every > 0 {
+		if err := s.client.Call(ctx, wire.StartSampling, wire.Sampling{EveryNs: int64(every)}, nil); err != nil {
+			return err
+		}
+	}
+	if s.plan == (experiment.Plan{}) {
+		return nil
+	}
+	var applied []wire.Limit
+	if err := s.client.Call(ctx, wire.Prepare, host.WirePlan(s.plan), &applied); err != nil {
+		return fmt.Errorf("setting the plan up: %w", err)
+	}
+	var err error
+	s.limits, err = limits(s.plan, applied)
+	return err
 }
 
 // launch starts the agent with one end of a socket pair and returns the other.
@@ -177,10 +194,42 @@ func (s *session) Deploy(ctx context.Context, app experiment.App) (host.Endpoint
 	return host.Endpoint{}, err
 }
 
+// Listen listens on the loopback interface, where the apps are.
+func (s *session) Listen(ctx context.Context) (net.Listener, string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", fmt.Errorf("listening for the plan's apps: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, "", errors.Join(errors.New("listening for the plan's apps: the plan was taken down"), l.Close())
+	}
+	s.listeners = append(s.listeners, l)
+	return l, l.Addr().String(), nil
+}
+
+// Dial is nil: apps are on this machine's own network.
+func (*session) Dial() host.Dialer { return nil }
+
 // Close stops all apps, ends the agent and removes the run directory.
 func (s *session) Close() error {
-	s.closeOnce.Do(func() { s.closeErr = s.shutdown() })
+	s.closeOnce.Do(func() {
+		s.closeErr = s.shutdown()
+		s.closeListeners()
+	})
 	return s.closeErr
+}
+
+// closeListeners closes those that are still open; most were closed by who
+// asked for them.
+func (s *session) closeListeners() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
 }
 
 func (s *session) shutdown() error {
@@ -221,18 +270,6 @@ func (s *session) abandon() error {
 		<-s.received
 	}
 	return errors.Join(agent.Sweep(s.registry), os.RemoveAll(s.dir))
-}
-
-// wireApp is the app as the agent needs it.
-func wireApp(app experiment.App, plan experiment.Plan) wire.App {
-	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(app.Port))
-	return wire.App{
-		Name: app.Name, Runtime: app.Runtime, Command: app.Command,
-		WorkerClass: app.WorkerClass, Workers: app.Workers, Threads: app.Threads,
-		TimeoutNs: int64(app.Timeout), Backlog: app.Backlog, KeepAliveNs: int64(app.KeepAlive),
-		AllocMB: app.AllocMB, Env: app.Env, Addr: addr.String(),
-		StartLimitNs: int64(app.StartLimit), CPUs: plan.CPUs,
-	}
 }
 
 // words keeps the first part of what an agent writes to stderr.

@@ -101,9 +101,22 @@ DROP VIEW IF EXISTS AzureMetrics;
 -- One row per minute, metric and resource. A minute is one value of one
 -- instance, as on a plan of one instance: Count is 1 and Total is Average, so
 -- that avg(Total), which is how the reference asks, means what it wants to
--- say. Minimum and Maximum are those of the ticks within the minute.
--- CpuPercentage needs the number of CPUs, from the step's plan or else from
--- the fact "cpus"; it has no rows where neither is known.
+-- say. Minimum and Maximum are those of the ticks within the minute; what grows
+-- between two ticks belongs to the minute of the later one.
+--
+-- As in Azure the metrics of the plan (Microsoft.Web/serverfarms) are
+-- CpuPercentage, MemoryPercentage, HttpQueueLength and DiskQueueLength; those
+-- of an app (Microsoft.Web/sites) are Requests, Http5xx, AverageResponseTime
+-- and MemoryWorkingSet. Their meanings here:
+--   CpuPercentage: the whole machine's CPU where the plan is a machine (the
+--     time that was neither idle nor iowait, since ticks get lost in virtual
+--     machines; where that is not known, the ticks), else that of the apps, as a share of the plan's CPUs, which the step says, or
+--     else the fact "cpus"; it has no rows where neither is known.
+--   MemoryPercentage: 1 - MemAvailable / MemTotal, which is what Azure was
+--     measured to report. PhysicalMemoryPercentage is 1 - MemFree / MemTotal,
+--     which is what Azure says of it; Azure has no metric of that name.
+--   HttpQueueLength: connections in the accept queues of all apps together.
+--   DiskQueueLength: requests that the disks of swap had under way.
 CREATE VIEW AzureMetrics AS
 WITH
 step_cpus (step_id, cpus) AS MATERIALIZED (
@@ -114,15 +127,25 @@ step_cpus (step_id, cpus) AS MATERIALIZED (
     (SELECT nullif(CAST(value AS INTEGER), 0) FROM facts WHERE name = 'cpus'))
   FROM steps
 ),
+machine (whole) AS MATERIALIZED (SELECT accelerator <> 'none' FROM run),
 plan AS (
-  SELECT s.at_ns / 60000000000 AS minute, c.cpus, s.mem_total, s.mem_available,
+  SELECT s.at_ns / 60000000000 AS minute, c.cpus, s.mem_total, s.mem_available, s.mem_free,
     s.at_ns - lag(s.at_ns) OVER w AS dt,
-    s.cpu_ns - lag(s.cpu_ns) OVER w AS cpu
-  FROM samples s
+    CASE WHEN m.whole THEN coalesce(
+      max(0, (s.at_ns - lag(s.at_ns) OVER w) * c.cpus
+        - (s.idle_ns - lag(s.idle_ns) OVER w) - (s.iowait_ns - lag(s.iowait_ns) OVER w)),
+      s.busy_ns - lag(s.busy_ns) OVER w)
+    ELSE s.cpu_ns - lag(s.cpu_ns) OVER w END AS cpu,
+    s.disk_queue_ns - lag(s.disk_queue_ns) OVER w AS queued
+  FROM samples s CROSS JOIN machine m
   LEFT JOIN repetitions r ON r.id = s.repetition_id
   LEFT JOIN step_cpus c ON c.step_id = r.step_id
   WHERE s.app = ''
   WINDOW w AS (PARTITION BY s.repetition_id ORDER BY s.at_ns)
+),
+accepting AS (
+  SELECT at_ns / 60000000000 AS minute, sum(queue_depth) AS depth
+  FROM samples WHERE app <> '' AND queue_depth IS NOT NULL GROUP BY repetition_id, at_ns
 ),
 requests AS (
   SELECT coalesce(p.done_ns, p.sent_ns) / 60000000000 AS minute, a.name AS app,
@@ -145,8 +168,17 @@ metrics (minute, resource, name, unit, value, least, most) AS (
   SELECT at_ns / 60000000000, app, 'MemoryWorkingSet', 'Bytes', avg(rss), min(rss), max(rss)
   FROM samples WHERE app <> '' AND rss IS NOT NULL GROUP BY 1, 2
   UNION ALL
-  SELECT at_ns / 60000000000, app, 'HttpQueueLength', 'Count', avg(queue_depth), min(queue_depth), max(queue_depth)
-  FROM samples WHERE app <> '' AND queue_depth IS NOT NULL GROUP BY 1, 2
+  SELECT minute, NULL, 'PhysicalMemoryPercentage', 'Percent',
+    avg(100 - 100.0 * mem_free / mem_total),
+    min(100 - 100.0 * mem_free / mem_total), max(100 - 100.0 * mem_free / mem_total)
+  FROM plan WHERE mem_total > 0 AND mem_free IS NOT NULL GROUP BY minute
+  UNION ALL
+  SELECT minute, NULL, 'HttpQueueLength', 'Count', avg(depth), min(depth), max(depth)
+  FROM accepting GROUP BY minute
+  UNION ALL
+  SELECT minute, NULL, 'DiskQueueLength', 'Count',
+    1.0 * sum(queued) / sum(dt), min(1.0 * queued / dt), max(1.0 * queued / dt)
+  FROM plan WHERE dt > 0 AND queued >= 0 GROUP BY minute
   UNION ALL
   SELECT minute, app, 'Requests', 'Count', count(*), count(*), count(*) FROM requests GROUP BY 1, 2
   UNION ALL

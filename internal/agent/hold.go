@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"context"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brink/internal/clock"
+)
+
+// holding is what a process that stands for the platform's memory holds.
+type holding struct {
+	// mb of anonymous memory or, with dir, of a file there that is mapped; hot
+	// MB of it are touched every interval, none if that is 0.
+	mb, hot int
+	every   time.Duration
+	dir     string
+}
+
+func (h holding) args() []string {
+	args := []string{"--mb", strconv.Itoa(h.mb), "--hot-mb", strconv.Itoa(h.hot), "--every", h.every.String()}
+	if h.dir != "" {
+		args = append(args, "--file-in", h.dir)
+	}
+	return args
+}
+
+// heldReady is the line that says that a holding is filled.
+const heldReady = "ready"
+
+// Hold is the program "brink hold", which agents start to stand for memory that
+// the platform itself uses: --mb of anonymous memory or, with --file-in, of a
+// mapped file in a directory, of which the first --hot-mb are touched once in
+// every interval of --every. It makes itself the OOM killer's last choice where
+// it may, writes "ready" when everything is filled, and runs until ctx ends. With
+// --empty-swap it brings everything back from one swap area instead.
+func Hold(ctx context.Context, args []string, out io.Writer) error {
+	var h holding
+	flags := flag.NewFlagSet("hold", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.IntVar(&h.mb, "mb", 0, "")
+	flags.IntVar(&h.hot, "hot-mb", 0, "")
+	flags.DurationVar(&h.every, "every", 0, "")
+	flags.StringVar(&h.dir, "file-in", "", "")
+	swap := flags.String("empty-swap", "", "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *swap != "" {
+		return emptySwap(*swap)
+	}
+	if h.mb < 1 || h.hot < 0 || h.hot > h.mb || h.every < 0 {
+		return fmt.Errorf("memory of %d MB, of which %d are touched every %s, cannot be held", h.mb, h.hot, h.every)
+	}
+	protect()
+	memory, touch, err := h.fill()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Munmap(memory) }()
+	if _, err := fmt.Fprintln(out, heldReady); err != nil {
+		return err
+	}
+	if h.every == 0 {
+		h.hot, h.every = 0, time.Hour // a pause, not a wait that the runtime takes for a deadlock
+	}
+	h.keepHot(ctx, memory[:h.hot<<20], touch)
+	return nil
+}
+
+// oomScore makes a process the OOM killer's last choice, but not impossible.
+// https://www.kernel.org/doc/html/latest/filesystems/proc.html (3.1)
+const oomScore = -900
+
+// protect sets the own oom_score_adj, which needs CAP_SYS_RESOURCE. Whoever
+// started the process reads what it has become.
+func protect() {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(oomScore)), 0)
+}
+
+// fill returns the filled memory and how one page of it is touched.
+func (h holding) fill() (memory []byte, touch func(page []byte), err error) {
+	if h.dir != "" {
+		memory, err = mapFile(h.dir, h.mb<<20)
+		return memory, readPage, err
+	}
+	memory, err = unix.Mmap(-1, 0, h.mb<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%d MB of memory: %w", h.mb, err)
+	}
+	noise(memory, 1)
+	return memory, writePage, nil
+}
+
+// keepHot touches hot once in every interval. A round that takes longer than
+// that is followed by the next one at once, as a busy platform's would be.
+func (h holding) keepHot(ctx context.Context, hot []byte, touch func([]byte)) {
+	page := os.Getpagesize()
+	due := clock.Real.Now()
+	for {
+		for off := 0; off < len(hot) && ctx.Err() == nil; off += page {
+			touch(hot[off : off+page])
+		}
+		now := clock.Real.Now()
+		if due = due.Add(h.every); due.Before(now) {
+			due = now
+		}
+		if clock.Real.Sleep(ctx, due.Sub(now)) != nil {
+			return
+		}
+	}
+}
+
+// mapFile makes a file without a name in dir, so that nothing is left of it
+// when the process ends, and maps it. Its content is real: a hole would come
+// back after reclaim without the disk.
+func mapFile(dir string, size int) ([]byte, error) {
+	f, err := os.CreateTemp(dir, "brink-cache-")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	block := make([]byte, 1<<20)
+	for off := 0; off < size; off += len(block) {
+		noise(block, uint64(off)+1)
+		if _, err := f.Write(block); err != nil {
+			return nil, fmt.Errorf("a file of %d MB: %w", size>>20, err)
+		}
+	}
+	// Dirty pages could not be dropped.
+	if err := f.Sync(); err != nil {
+		return nil, fmt.Errorf("a file of %d MB: %w", size>>20, err)
+	}
+	memory, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping a file of %d MB: %w", size>>20, err)
+	}
+	for off := 0; off < size; off += os.Getpagesize() {
+		readPage(memory[off:])
+	}
+	return memory, nil
+}
+
+// noise fills b, whose length is a multiple of 8, with what does not compress
+// (xorshift64).
+func noise(b []byte, seed uint64) {
+	for i := 0; i < len(b); i += 8 {
+		seed ^= seed << 13
+		seed ^= seed >> 7
+		seed ^= seed << 17
+		binary.LittleEndian.PutUint64(b[i:], seed)
+	}
+}
+
+func writePage(page []byte) { page[0]++ }
+
+// sum keeps the compiler from leaving out a read.
+var sum atomic.Uint32
+
+func readPage(page []byte) { sum.Add(uint32(page[0])) }

@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"errors"
+	"slices"
+
+	"brink/internal/kernel"
+	"brink/internal/wire"
+)
+
+// machine reads what belongs to the plan as a whole.
+type machine struct {
+	meminfo *kernel.Reader[kernel.Meminfo]
+	vmstat  *kernel.Reader[kernel.Vmstat]
+	netstat *kernel.Reader[kernel.Netstat]
+	psi     [3]*kernel.Reader[kernel.PSI] // cpu, memory, io
+	kswapd  *kernel.Kswapd
+	reclaim *kernel.ReclaimTrace
+
+	mem      kernel.Meminfo
+	vm       kernel.Vmstat
+	net      kernel.Netstat
+	pressure kernel.PSI
+	direct   kernel.DirectReclaims
+	lost     uint64
+}
+
+func (m *machine) open(fs *kernel.FS) error {
+	err := errors.Join(
+		optionalReader(&m.meminfo, fs.MeminfoReader),
+		optionalReader(&m.vmstat, fs.VmstatReader),
+		optionalReader(&m.netstat, fs.TCPExtReader),
+	)
+	for i, r := range [...]kernel.PSIResource{kernel.PSICPU, kernel.PSIMemory, kernel.PSIIO} {
+		err = errors.Join(err, optionalReader(&m.psi[i], func() (*kernel.Reader[kernel.PSI], error) { return fs.PSIReader(r) }))
+	}
+	// Both need what not every machine gives; without them the samples say
+	// that it is unknown.
+	m.kswapd, _ = fs.Kswapd()
+	m.reclaim, _ = fs.TraceDirectReclaim()
+	return err
+}
+
+func (m *machine) close() error {
+	err := errors.Join(m.meminfo.Close(), m.vmstat.Close(), m.netstat.Close(), m.kswapd.Close(), m.reclaim.Close())
+	for _, r := range m.psi {
+		err = errors.Join(err, r.Close())
+	}
+	return err
+}
+
+// read fills in the plan's sample; stat is a reading of /proc/stat.
+func (m *machine) read(p *wire.Sample, stat *kernel.Stat) {
+	t := &stat.Total
+	p.BusyNs = scaled(t.Busy(), nanosPerTick)
+	p.UserNs = scaled(t.User.Plus(t.Nice), nanosPerTick)
+	p.SystemNs = scaled(t.System.Plus(t.IRQ).Plus(t.SoftIRQ), nanosPerTick)
+	p.IdleNs = scaled(t.Idle, nanosPerTick)
+	p.IOWaitNs, p.StealNs = scaled(t.IOWait, nanosPerTick), scaled(t.Steal, nanosPerTick)
+	m.memory(p)
+	m.paging(p)
+	m.reclaimers(p)
+
+	read(m.netstat, &m.net)
+	p.Overflows, p.ListenDrops = known(m.net.ListenOverflows), known(m.net.ListenDrops)
+
+	p.PSICPUSome, _ = stalls(m.psi[0], &m.pressure)
+	p.PSIMemSome, p.PSIMemFull = stalls(m.psi[1], &m.pressure)
+	p.PSIIOSome, p.PSIIOFull = stalls(m.psi[2], &m.pressure)
+}
+
+func (m *machine) memory(p *wire.Sample) {
+	read(m.meminfo, &m.mem)
+	i := &m.mem
+	p.MemTotal, p.MemAvailable, p.MemFree = known(i.MemTotal), known(i.MemAvailable), known(i.MemFree)
+	p.Buffers, p.Cached, p.AnonPages, p.Slab = known(i.Buffers), known(i.Cached), known(i.AnonPages), known(i.Slab)
+	p.SwapTotal, p.SwapFree, p.SwapCached = known(i.SwapTotal), known(i.SwapFree), known(i.SwapCached)
+	p.Dirty, p.Mapped, p.Shmem = known(i.Dirty), known(i.Mapped), known(i.Shmem)
+	p.SReclaimable, p.SUnreclaim = known(i.SReclaimable), known(i.SUnreclaim)
+	p.KernelStack, p.PageTables = known(i.KernelStack), known(i.PageTables)
+}
+
+func (m *machine) paging(p *wire.Sample) {
+	read(m.vmstat, &m.vm)
+	v := &m.vm
+	p.PgscanKswapd, p.PgscanDirect = known(v.PgscanKswapd), known(v.PgscanDirect)
+	p.PgscanKhugepaged, p.PgscanProactive = known(v.PgscanKhugepaged), known(v.PgscanProactive)
+	p.PgscanAnon, p.PgscanFile = known(v.PgscanAnon), known(v.PgscanFile)
+	p.PgstealKswapd, p.PgstealDirect = known(v.PgstealKswapd), known(v.PgstealDirect)
+	p.PgstealKhugepaged, p.PgstealProactive = known(v.PgstealKhugepaged), known(v.PgstealProactive)
+	p.PgstealAnon, p.PgstealFile = known(v.PgstealAnon), known(v.PgstealFile)
+	p.PgscanDirectThrottle = known(v.PgscanDirectThrottle)
+	p.Allocstall, p.AllocstallNormal = known(v.Allocstall), known(v.AllocstallNormal)
+	p.Pgrefill, p.Pgactivate, p.Pgdeactivate = known(v.Pgrefill), known(v.Pgactivate), known(v.Pgdeactivate)
+	p.SlabsScanned, p.Pageoutrun, p.CompactStall = known(v.SlabsScanned), known(v.Pageoutrun), known(v.CompactStall)
+	p.RefaultAnon, p.RefaultFile = known(v.WorkingsetRefaultAnon), known(v.WorkingsetRefaultFile)
+	p.WorkingsetActivate, p.WorkingsetRestore = known(v.WorkingsetActivate), known(v.WorkingsetRestore)
+	p.WorkingsetNodereclaim = known(v.WorkingsetNodereclaim)
+	p.Pswpin, p.Pswpout, p.PgpgIn, p.PgpgOut = known(v.Pswpin), known(v.Pswpout), known(v.Pgpgin), known(v.Pgpgout)
+	p.PgfaultAll, p.Pgmajfault, p.OOMKills = known(v.Pgfault), known(v.Pgmajfault), known(v.OOMKill)
+}
+
+// reclaimers fills in who reclaims, and for how long. A reading before which
+// events were lost is unknown: the sums are too small by what was in them.
+func (m *machine) reclaimers(p *wire.Sample) {
+	if m.kswapd != nil {
+		if ticks, err := m.kswapd.Ticks(); err == nil {
+			p.KswapdCPUNs = int64(ticks) * nanosPerTick
+		}
+	}
+	if m.reclaim == nil || m.reclaim.Read(&m.direct) != nil {
+		return
+	}
+	if m.direct.Lost != m.lost {
+		m.lost = m.direct.Lost
+		return
+	}
+	p.DirectReclaims, p.DirectReclaimNs = int64(m.direct.Count), int64(m.direct.Nanos)
+}
+
+// stalls reads a pressure file: the totals in µs.
+func stalls(r *kernel.Reader[kernel.PSI], p *kernel.PSI) (some, full int64) {
+	if r == nil {
+		return -1, -1
+	}
+	read(r, p)
+	return total(&p.Some), total(&p.Full)
+}
+
+func total(s *kernel.Stall) int64 {
+	if !s.Known {
+		return -1
+	}
+	return int64(s.TotalMicros)
+}
+
+// swapDisks reads the disks that hold swap.
+type swapDisks struct {
+	stats *kernel.Reader[kernel.Diskstats]
+	swaps *kernel.Reader[kernel.Swaps]
+
+	disks kernel.Diskstats
+	areas kernel.Swaps
+	names []string
+	// swap is the size of swap when names was made.
+	swap int64
+}
+
+func (d *swapDisks) open(fs *kernel.FS) error {
+	return errors.Join(optionalReader(&d.stats, fs.DiskstatsReader), optionalReader(&d.swaps, fs.SwapsReader))
+}
+
+func (d *swapDisks) close() error { return errors.Join(d.stats.Close(), d.swaps.Close()) }
+
+// read fills in the plan's sample, whose SwapTotal is known by then. Without
+// swap on a disk all is unknown; when swap is taken out, its disk stays.
+func (d *swapDisks) read(p *wire.Sample) {
+	if d.stats == nil || d.swaps == nil {
+		return
+	}
+	if p.SwapTotal > 0 && p.SwapTotal != d.swap {
+		d.swap = p.SwapTotal
+		d.find()
+	}
+	if len(d.names) == 0 {
+		return
+	}
+	read(d.stats, &d.disks)
+	sum := kernel.Disk{}
+	for i, name := range d.names {
+		disk := d.disks.Find(name)
+		if disk == nil {
+			return
+		}
+		if i == 0 {
+			sum = *disk
+			continue
+		}
+		sum.Reads, sum.ReadSectors = sum.Reads.Plus(disk.Reads), sum.ReadSectors.Plus(disk.ReadSectors)
+		sum.Writes, sum.WriteSectors = sum.Writes.Plus(disk.Writes), sum.WriteSectors.Plus(disk.WriteSectors)
+		sum.BusyMillis, sum.QueueMillis = sum.BusyMillis.Plus(disk.BusyMillis), sum.QueueMillis.Plus(disk.QueueMillis)
+		sum.InFlight = sum.InFlight.Plus(disk.InFlight)
+	}
+	const nanosPerMilli = 1_000_000
+	p.DiskReads, p.DiskWrites, p.DiskInFlight = known(sum.Reads), known(sum.Writes), known(sum.InFlight)
+	p.DiskReadBytes = scaled(sum.ReadSectors, kernel.SectorBytes)
+	p.DiskWriteBytes = scaled(sum.WriteSectors, kernel.SectorBytes)
+	p.DiskBusyNs, p.DiskQueueNs = scaled(sum.BusyMillis, nanosPerMilli), scaled(sum.QueueMillis, nanosPerMilli)
+}
+
+// find looks for the disks anew. Swap in a file names none.
+func (d *swapDisks) find() {
+	read(d.swaps, &d.areas)
+	d.names = d.names[:0]
+	for i := range d.areas.Areas {
+		name := d.areas.Areas[i].Disk()
+		if name == "" {
+			d.names = d.names[:0]
+			return
+		}
+		if !slices.Contains(d.names, name) {
+			d.names = append(d.names, name)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"brink/internal/agent"
+	"brink/internal/clock"
+	"brink/internal/guest"
+)
+
+// serveGuest is the agent of a virtual machine whose first process is brink.
+func serveGuest(ctx context.Context, conn io.ReadWriteCloser) error {
+	return agent.Serve(ctx, conn, agent.Options{
+		Dir:      guest.AppDir,
+		Registry: guest.RunDir,
+		Clock:    clock.Real,
+		Program:  "brink " + Version,
+		BuiltIn:  []string{guest.Program, "app"},
+		Hold:     []string{guest.Program, "hold"},
+	})
+}

@@ -1,0 +1,142 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"brink/internal/agent"
+	"brink/internal/experiment"
+	"brink/internal/host"
+	"brink/internal/host/vm/image"
+	"brink/internal/host/vm/qemu"
+	"brink/internal/kernel"
+)
+
+// roomMB is what a guest may write to its root, and what remains free then.
+const roomMB = 1024
+
+// Check finds out whether a machine for the plan can be made here. What apps
+// run on is in the image, so that they miss nothing.
+func (h *Host) Check(_ context.Context, plan experiment.Plan, _ []experiment.App) ([]host.Missing, error) {
+	var missing []host.Missing
+	lacks := func(need, advice string) { missing = append(missing, host.Missing{Need: need, Advice: advice}) }
+	if _, err := qemu.Find(); err != nil {
+		lacks("QEMU", "Install it with: apt-get install --no-install-recommends qemu-system-x86.")
+	}
+	if err := image.CanMakeDisks(); err != nil {
+		lacks("mke2fs", "Install it with: apt-get install e2fsprogs.")
+	}
+	if err := h.checkBrink(lacks); err != nil {
+		return nil, err
+	}
+	have, _, err := agent.AllowedCPUs()
+	if err != nil {
+		return nil, err
+	}
+	if plan.CPUs > have {
+		lacks(fmt.Sprintf("%d CPUs", plan.CPUs), fmt.Sprintf("This machine lets brink use %d; a guest's CPUs would wait for each other.", have))
+	}
+	if err := h.checkMemory(plan, lacks); err != nil {
+		return nil, err
+	}
+	if err := h.checkDisk(plan, lacks); err != nil {
+		return nil, err
+	}
+	if err := h.checkImage(lacks); err != nil {
+		return nil, err
+	}
+	return missing, nil
+}
+
+// checkBrink wants a brink that runs in a guest, which has this machine's kind of
+// processor and no loader.
+func (h *Host) checkBrink(lacks func(need, advice string)) error {
+	if runtime.GOARCH != "amd64" {
+		lacks("an x86-64 processor", "Guests have the processor that brink was built for, which is "+runtime.GOARCH+" here.")
+	}
+	exe, err := h.brink()
+	if err != nil {
+		return err
+	}
+	if err := isStatic(exe); err != nil {
+		lacks("a brink that a guest can run", capital(err.Error())+".")
+	}
+	return nil
+}
+
+func (h *Host) checkMemory(plan experiment.Plan, lacks func(need, advice string)) error {
+	fs, err := kernel.Open("/")
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	m, err := fs.Meminfo()
+	if err != nil {
+		return err
+	}
+	need := machineMB(memoryMB(plan)) + qemu.OverheadMB
+	if have := int(m.MemAvailable.Value >> 20); m.MemAvailable.Known && have < need {
+		lacks(fmt.Sprintf("%d MB of memory", need), fmt.Sprintf("This machine has %d MB available; end other programs or set memory_mb lower.", have))
+	}
+	return nil
+}
+
+func (h *Host) checkDisk(plan experiment.Plan, lacks func(need, advice string)) error {
+	dir, err := h.diskDir()
+	if err != nil {
+		return err
+	}
+	free, err := freeMB(dir)
+	if err != nil {
+		return err
+	}
+	switch need := plan.SwapMB + plan.Share.CacheMB + roomMB; {
+	case plan.SwapMB > free:
+		lacks(fmt.Sprintf("a swap disk of %d MB", plan.SwapMB), fmt.Sprintf("The disk of %s has %d MB free; make room or set swap_mb lower.", dir, free))
+	case need > free:
+		lacks(fmt.Sprintf("%d MB on the disk of %s", need, dir), fmt.Sprintf("It has %d MB free; make room.", free))
+	}
+	return nil
+}
+
+// checkImage wants an image that can be used, or what it takes to build one.
+func (h *Host) checkImage(lacks func(need, advice string)) error {
+	cache, err := h.cache()
+	if err != nil {
+		return err
+	}
+	switch _, err := image.Find(cache); {
+	case errors.Is(err, image.ErrNone):
+		if _, err := exec.LookPath("mmdebstrap"); err != nil {
+			lacks("mmdebstrap", "The image for virtual machines must be built first; install it with: apt-get install mmdebstrap.")
+		}
+	case err != nil:
+		lacks("a sound image", fmt.Sprintf("%s.", capital(err.Error())))
+	}
+	return nil
+}
+
+func capital(text string) string {
+	if text == "" || text[0] < 'a' || text[0] > 'z' {
+		return text
+	}
+	return string(text[0]-'a'+'A') + text[1:]
+}
+
+// diskDir is where guests' drives are while they run, in files without names.
+func (h *Host) diskDir() (string, error) {
+	cache, err := h.cache()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "vm")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("the directory for guests' drives: %w", err)
+	}
+	return dir, nil
+}

@@ -1,0 +1,169 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Resumption is one time that a run which had ended early was taken up again.
+type Resumption struct {
+	AtNs int64
+	// Brink is the version of the program that took it up.
+	Brink string
+	// FromRepetition is the id of the first repetition begun since.
+	FromRepetition int64
+	// Status and Reason are those that the run had before: interrupted or
+	// broken, and why.
+	Status, Reason string
+}
+
+// Resume opens the record at path, a file or the directory of a run that
+// ended early, to be written on. Its ids go on, its status becomes running,
+// repetitions that had not ended become interrupted, and the record keeps a
+// [Resumption]. Steps that were added stay: [Reader.Steps] has their ids. The
+// error is ErrNotResumable for a run that is done, one that another process
+// writes, and a record of an older schema, which is left as it is; otherwise
+// it is one of those of Open. brink is the version of the program.
+func Resume(path, brink string) (*Writer, error) {
+	s, last, err := resumeStore(path, brink)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{store: s, ops: make(chan op, queued), done: make(chan struct{})}
+	w.steps.Store(last.steps)
+	w.repetitions.Store(last.repetitions)
+	w.apps.Store(last.apps)
+	w.streams.Store(last.streams)
+	go w.loop()
+	return w, nil
+}
+
+// ids are the last ones that were given out.
+type ids struct{ steps, repetitions, apps, streams int64 }
+
+func resumeStore(path, brink string) (_ *store, last ids, err error) {
+	before, kept, err := endedEarly(path)
+	if err != nil {
+		return nil, last, err
+	}
+	file := before.path
+	s := &store{dir: filepath.Dir(file), path: file, kept: kept, outcomes: map[string]int64{}, failed: make(chan struct{})}
+	defer func() {
+		if err == nil {
+			return
+		}
+		s.release()
+		switch {
+		case errors.Is(err, ErrNotResumable):
+		case resultCode(err) == sqlite3.SQLITE_BUSY:
+			err = beingWritten(file)
+		case diskFull(s.dir, err):
+			err = &FullError{Dir: s.dir, Probes: kept.probes, Samples: kept.samples, Until: before.end}
+		default:
+			err = fmt.Errorf("resume %s: %w", file, err)
+		}
+	}()
+	if err := s.open(lockIdle); err != nil {
+		return nil, last, err
+	}
+	if last, err = s.lastIDs(); err != nil {
+		return nil, last, err
+	}
+	return s, last, s.takeUp(before, last.repetitions+1, brink)
+}
+
+// ended is how a run had ended before it is taken up.
+type ended struct {
+	path           string
+	status, reason string
+	end            time.Time
+	// cutReason is for the repetitions that had not ended.
+	cutReason string
+}
+
+// endedEarly reads how the run at path ended and what it holds, and refuses
+// what cannot be resumed.
+func endedEarly(path string) (e ended, kept tally, err error) {
+	defer func() {
+		if resultCode(err) == sqlite3.SQLITE_BUSY {
+			err = beingWritten(path)
+		}
+	}()
+	r, err := Open(path)
+	if err != nil {
+		return e, kept, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	ctx := context.Background()
+	run, err := r.Run(ctx)
+	if err != nil {
+		return e, kept, err
+	}
+	switch {
+	case r.live:
+		return e, kept, beingWritten(r.path)
+	case r.schema < SchemaVersion():
+		return e, kept, say(fmt.Sprintf("%s cannot be resumed: an older brink began it (schema %d; this one writes %d)",
+			r.path, r.schema, SchemaVersion()), ErrNotResumable)
+	case run.Status == Done:
+		return e, kept, say(r.path+" cannot be resumed: its run is done", ErrNotResumable)
+	}
+	counts, err := r.Counts(ctx)
+	kept = tally{probes: counts.Probes, samples: counts.Samples, until: r.end.UnixNano()}
+	return ended{path: r.path, status: run.Status, reason: run.Reason, end: r.end, cutReason: r.cutReason()}, kept, err
+}
+
+func beingWritten(path string) error {
+	return say(path+" cannot be resumed: a process is writing it", ErrNotResumable)
+}
+
+func (s *store) lastIDs() (last ids, err error) {
+	const text = `SELECT (SELECT coalesce(max(id), 0) FROM steps), (SELECT coalesce(max(id), 0) FROM repetitions),
+		(SELECT coalesce(max(id), 0) FROM apps), (SELECT coalesce(max(id), 0) FROM streams)`
+	row := s.conn.QueryRowContext(context.Background(), text)
+	return last, row.Scan(&last.steps, &last.repetitions, &last.apps, &last.streams)
+}
+
+// takeUp writes down that the run goes on, all of it or nothing.
+func (s *store) takeUp(before ended, from int64, brink string) (err error) {
+	ctx := context.Background()
+	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+		}
+	}()
+	for _, change := range []struct {
+		text string
+		args []any
+	}{
+		{
+			insert("resumptions", "at_ns", "brink", "from_repetition", "status", "reason"),
+			[]any{time.Now().UnixNano(), brink, from, before.status, before.reason},
+		},
+		{"UPDATE repetitions SET status = ?, reason = ? WHERE status = ?", []any{Interrupted, before.cutReason, Running}},
+		{"UPDATE run SET status = ?, reason = '', ended_ns = NULL", []any{Running}},
+		{"COMMIT", nil},
+	} {
+		if _, err := s.conn.ExecContext(ctx, change.text, change.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resumptions returns the times that the run was taken up again, in their
+// order.
+func (r *Reader) Resumptions(ctx context.Context) ([]Resumption, error) {
+	const text = "SELECT at_ns, brink, from_repetition, status, reason FROM resumptions ORDER BY id"
+	return all(ctx, r, text, nil, func(row scanner) (x Resumption, err error) {
+		return x, row.Scan(&x.AtNs, &x.Brink, &x.FromRepetition, &x.Status, &x.Reason)
+	})
+}
