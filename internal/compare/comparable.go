@@ -44,16 +44,19 @@ type Difference struct {
 }
 
 func (d Difference) String() string {
-	switch len(d.Steps) {
-	case 0:
+	switch n := len(d.Steps); {
+	case n == 0:
 		return d.Text
-	case 1:
-		if !strings.Contains(d.Steps[0], " and ") {
-			return d.Text + " (step " + d.Steps[0] + ")"
-		}
+	case n > maxNamedSteps:
+		return fmt.Sprintf("%s (%d steps: %s and %d more)", d.Text, n, strings.Join(d.Steps[:maxNamedSteps-1], ", "), n-maxNamedSteps+1)
+	case n == 1 && !strings.Contains(d.Steps[0], " and "):
+		return d.Text + " (step " + d.Steps[0] + ")"
 	}
 	return d.Text + " (steps " + strings.Join(d.Steps, ", ") + ")"
 }
+
+// maxNamedSteps is how many steps a sentence names.
+const maxNamedSteps = 4
 
 // RefusedError says why two sides are not compared.
 type RefusedError struct {
@@ -199,8 +202,8 @@ func (d *differences) pair(a, b *Side, x, y step) {
 		d.add(Workload, name, "the workloads differ: %s", strings.Join(diff, "; "))
 	}
 	if x.name == y.name {
-		if diff := appsDiffer(x, y); len(diff) > 0 {
-			d.add(Apps, name, "the apps differ: %s", strings.Join(diff, "; "))
+		for _, field := range appsDiffer(x, y) {
+			d.add(Apps, name, "the apps differ: %s", field)
 		}
 	}
 }
@@ -274,8 +277,9 @@ func workloadOf(s experiment.Step) workload {
 	return w
 }
 
-// appsDiffer lists how the apps of two steps differ, pairing them by place and
-// leaving out their names.
+// appsDiffer lists how the apps of two steps differ, a line for each field and
+// the apps that differ alike in it. Apps are paired by place; their names are
+// left out.
 func appsDiffer(x, y step) []string {
 	unnamed := func(apps []experiment.App) []experiment.App {
 		apps = slices.Clone(apps)
@@ -284,10 +288,39 @@ func appsDiffer(x, y step) []string {
 		}
 		return apps
 	}
-	type list struct {
-		App []experiment.App `json:"app"`
+	xs, ys := unnamed(x.design.Apps), unnamed(y.design.Apps)
+	if len(xs) != len(ys) {
+		type list struct {
+			App []experiment.App `json:"app"`
+		}
+		return differing(list{xs}, list{ys})
 	}
-	return differing(list{unnamed(x.design.Apps)}, list{unnamed(y.design.Apps)})
+	var order []string
+	places := map[string][]int{}
+	for i := range xs {
+		for _, field := range differing(xs[i], ys[i]) {
+			if places[field] == nil {
+				order = append(order, field)
+			}
+			places[field] = append(places[field], i+1)
+		}
+	}
+	for i, field := range order {
+		order[i] = placesText(places[field]) + " " + field
+	}
+	return order
+}
+
+// placesText names apps by their places: "app 1", "apps 1 to 8", "apps 1, 3".
+func placesText(places []int) string {
+	first, last := places[0], places[len(places)-1]
+	switch {
+	case len(places) == 1:
+		return fmt.Sprintf("app %d", first)
+	case len(places) > 2 && last-first == len(places)-1:
+		return fmt.Sprintf("apps %d to %d", first, last)
+	}
+	return "apps " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(places)), ", "), "[]")
 }
 
 // differing lists the fields in which two values of one type differ, under the

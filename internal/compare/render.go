@@ -10,13 +10,15 @@ import (
 	"unicode/utf8"
 
 	"brink/internal/phrase"
+	"brink/internal/verdict"
 )
 
 // width is that of the terminal for which text is laid out.
 const width = 100
 
-// Render writes a comparison for people: what is compared, a table per pair
-// of steps, and a sentence to forward for each metric.
+// Render writes a comparison for people: what is compared, a table, and a
+// sentence to forward for each metric. Of several pairs of steps it tells only
+// what changed by as much as matters.
 func Render(w io.Writer, c *Comparison) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A  %s\nB  %s\n", c.A.Describe(), c.B.Describe())
@@ -26,8 +28,12 @@ func Render(w io.Writer, c *Comparison) error {
 	for _, text := range c.Caveats {
 		wrap(&b, "NOTE ", text)
 	}
-	for _, p := range c.Pairs {
-		renderPair(&b, c, p)
+	if len(c.Pairs) > 1 {
+		renderBrief(&b, c)
+	} else {
+		for _, p := range c.Pairs {
+			renderPair(&b, c, p)
+		}
 	}
 	_, err := io.WriteString(w, harmless(b.String()))
 	return err
@@ -49,6 +55,61 @@ func (s *Side) Describe() string {
 		return s.Name + " (data that brink did not measure)"
 	}
 	return fmt.Sprintf("%s (run %s of %s, %s, host %s)", s.Name, s.Run.ID, s.Run.Started.Format("2006-01-02 15:04 UTC"), s.Run.Experiment, s.Run.Host)
+}
+
+// renderBrief gives each pair of steps the metrics that changed by as much as
+// matters, a line each, and the sentences of those whose test says so.
+func renderBrief(b *strings.Builder, c *Comparison) {
+	b.WriteByte('\n')
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "STEP\tMETRIC\tn\tMEDIAN A\tMEDIAN B\tCHANGE\tp HOLM\tLEVEL")
+	var alike, forward []string
+	for _, p := range c.Pairs {
+		before := len(alike)
+		alike = append(alike, p.Name())
+		for _, r := range p.Rows {
+			if r.Outcome == verdict.Supported {
+				forward = append(forward, r.Sentence)
+			}
+			if !r.counts() {
+				continue
+			}
+			alike = alike[:before]
+			fmt.Fprintf(w, "%s\t%s\t%d/%d\t%s\t%s\t%s\t%s\t%s\n", p.Name(), r.Metric.Name, r.A.N, r.B.N,
+				atLeast(medianText(r.A, r.Metric)), atLeast(medianText(r.B, r.Metric)), atLeast(r.changeText()), orDash(r.PHolm, phrase.P), r.Level)
+		}
+	}
+	_ = w.Flush() // a strings.Builder cannot fail
+	trimLines(b)
+	b.WriteByte('\n')
+	if len(alike) > 0 {
+		wrap(b, "No change that matters: ", strings.Join(alike, ", ")+".")
+	}
+	for _, text := range missingIn(c.Pairs) {
+		wrap(b, "Not compared: ", text)
+	}
+	if len(forward) > 0 {
+		b.WriteString("\nTo forward:\n")
+		for _, text := range forward {
+			wrap(b, "  ", text)
+		}
+	}
+	wrap(b, "", "Changes smaller than what matters are left out. DIR:STEP on both sides shows all numbers of one step, --json those of all.")
+}
+
+// missingIn lists what could not be compared, each with its steps.
+func missingIn(pairs []Pair) []string {
+	var all differences
+	for _, p := range pairs {
+		for _, text := range p.Missing {
+			all.add("", p.Name(), "%s", text)
+		}
+	}
+	texts := make([]string, len(all.all))
+	for i, d := range all.all {
+		texts[i] = d.String()
+	}
+	return texts
 }
 
 func renderPair(b *strings.Builder, c *Comparison, p Pair) {

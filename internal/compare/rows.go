@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -51,6 +52,15 @@ type Row struct {
 	// Sentence says it all in one sentence or two, fit to forward.
 	Sentence string `json:"sentence"`
 	Note     string `json:"note,omitempty"`
+
+	// least is the smallest effect that matters, 0 when none is declared.
+	least float64
+}
+
+// counts tells whether the change is as large as what matters, whatever its
+// test says. Where no smallest effect is declared, any change counts.
+func (r Row) counts() bool {
+	return r.Effect != nil && *r.Effect != 0 && math.Abs(*r.Effect) >= r.least
 }
 
 // Summary describes one side's repetitions. Numbers are in the metric's unit.
@@ -222,6 +232,9 @@ func (r *rows) decide(all []found, tested bool) error {
 		row.Bound = effectBound(f.a, f.b, row.Relative)
 		size, declared := r.smallest(row.Metric)
 		row.Smallest = size.Text
+		if declared {
+			row.least = size.Value
+		}
 		if tested && !declared {
 			row.Outcome, row.Level, row.Rule = "", "", ""
 			row.Raise = fmt.Sprintf("a smallest effect that matters (--effect %s=SIZE)", row.Metric.Name)

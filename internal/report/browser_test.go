@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,28 +23,61 @@ import (
 
 // These tests look at the HTML report in a real browser.
 
-// browser starts one Chromium for a test and its subtests.
+// chromium is the browser of all tests of the package.
+var chromium struct {
+	sync.Once
+	ctx  context.Context
+	stop func()
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if chromium.stop != nil {
+		chromium.stop()
+	}
+	os.Exit(code)
+}
+
+// browser is one Chromium; each test opens tabs of its own in it.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if !HasPictures() {
 		t.Fatal("the chart libraries are not in internal/report/assets/vendor: run `make build`")
 	}
+	chromium.Do(startChromium)
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
+	return chromium.ctx
+}
+
+func startChromium() {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatal("chromium is not on this machine: install the package chromium")
+		chromium.err = errors.New("chromium is not on this machine: install the package chromium")
+		return
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
-		chromedp.UserDataDir(t.TempDir()))
+	profile, err := os.MkdirTemp("", "report-chromium-")
+	if err != nil {
+		chromium.err = err
+		return
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.UserDataDir(profile))
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
 	}
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
-	t.Cleanup(func() { cancel(); cancelAlloc() })
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("chromium does not start: %v", err)
+	chromium.ctx = ctx
+	chromium.stop = func() {
+		cancel()
+		cancelAlloc()
+		os.RemoveAll(profile)
 	}
-	return ctx
+	if err := chromedp.Do(ctx); err != nil {
+		chromium.err = fmt.Errorf("chromium does not start: %w", err)
+	}
 }
 
 // tab is a page with everything that it complained about or asked for.

@@ -11,6 +11,7 @@ import (
 	"brink/internal/experiment"
 	"brink/internal/host"
 	"brink/internal/measure"
+	"brink/internal/phrase"
 	"brink/internal/record"
 	"brink/internal/verdict"
 )
@@ -52,7 +53,7 @@ func Build(ctx context.Context, in Input) (*Model, error) {
 	b.authored()
 	for _, section := range []func() error{
 		b.runFacts, b.environment, b.procedure, b.results, b.failures, b.happenings,
-		b.reference, b.interpretation, b.reproduction, b.charts,
+		b.emulation, b.reference, b.interpretation, b.takeaway, b.reproduction, b.charts,
 	} {
 		if err := section(); err != nil {
 			return nil, err
@@ -74,6 +75,10 @@ func (b *builder) authored() {
 	for _, h := range e.Hypotheses {
 		m.Hypotheses = append(m.Hypotheses, Hypothesis{ID: h.ID, Claim: h.Claim, Form: string(h.Form), Test: h.Test()})
 	}
+	for _, l := range b.Design.LeftOut {
+		m.LeftOut = append(m.LeftOut, LeftOut(l))
+	}
+	m.LeftOutSteps = b.Design.LeftOutSteps
 	m.Verdicts = b.Verdicts
 }
 
@@ -101,6 +106,22 @@ func (b *builder) runFacts() error {
 		b.notice("interrupted", "The run was interrupted: "+b.run.Reason+".")
 	case b.run.Status == record.Broken:
 		b.notice("broken", "The run broke: "+b.run.Reason+".")
+	}
+	return b.resumptions()
+}
+
+// resumptions says that a run was made in pieces: what drifts with time has
+// had more of it.
+func (b *builder) resumptions() error {
+	all, err := b.Reader.Resumptions(b.ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		b.m.Run.Resumed = append(b.m.Run.Resumed, Resumption{At: time.Unix(0, r.AtNs).UTC(), Brink: r.Brink, Status: r.Status, Reason: r.Reason})
+	}
+	if len(all) > 0 {
+		b.notice("resumed", fmt.Sprintf("The run was made in %s: section 8 says when it was taken up again.", phrase.Plural(len(all)+1, "piece")))
 	}
 	return nil
 }

@@ -15,13 +15,23 @@ import (
 // charts draws what the record and the verdicts give material for.
 func (b *builder) charts() error {
 	for _, draw := range []func() error{
-		b.requestBars, b.staircase, b.predicted, b.timeSeries, b.effects, b.boxes, b.ladders, b.uptimes,
+		b.requestBars, b.frames, b.waits, b.staircase, b.predicted, b.cpuFrame, b.effects, b.boxes, b.ladders, b.uptimes, b.timelines, b.references,
 	} {
 		if err := draw(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// references draws the published figures beside ours.
+func (b *builder) references() error {
+	if b.m.Reference == nil {
+		return nil
+	}
+	charts, err := ReferenceCharts(b.m.Reference.Figures)
+	b.m.Charts = append(b.m.Charts, charts...)
+	return err
 }
 
 // chartID is a chart's name, made of letters, digits and dashes.
@@ -112,7 +122,7 @@ func (b *builder) staircase() error {
 		}
 		in.Workers = w
 		for _, v := range b.Table.Cell(s.Name, "last_answer_s").Usable() {
-			in.Points = append(in.Points, StaircasePoint{Concurrency: k, LastS: v.X, HoldS: d, AtLeast: v.Censored, Series: s.Apps[0].Server()})
+			in.Points = append(in.Points, StaircasePoint{Concurrency: k, LastS: v.X, HoldS: d, AtLeast: v.Censored, Series: serverWord(s.Apps[0])})
 		}
 	}
 	if len(in.Points) == 0 {
@@ -171,68 +181,6 @@ func worthDrawing(points []PredictedPoint) bool {
 		}
 	}
 	return false
-}
-
-// timeSeries draws CPU, accept queue and memory in one frame for the steps
-// that hypotheses about CPU name, or the first ones.
-func (b *builder) timeSeries() error {
-	in := TimeSeriesInput{ID: "over-time", Title: "CPU, accept queue and memory while traffic ran"}
-	panels := []struct {
-		signal, title, unit string
-		at                  int
-	}{
-		{measure.SeriesCPU, "CPU of the plan", "%", 0},
-		{measure.SeriesQueue, "Accept queue", "connections", 1},
-		{measure.SeriesMemory, "Memory of the apps", "MB", 2},
-	}
-	drawn := make([]Panel, len(panels))
-	for i, p := range panels {
-		drawn[i] = Panel{Title: p.title, Unit: p.unit}
-	}
-	for _, step := range b.cpuSteps() {
-		series, n, err := b.Table.Series(b.ctx, b.Reader, step)
-		if err != nil {
-			return err
-		}
-		for i, p := range panels {
-			points := make([]BandPoint, len(series[p.signal]))
-			for k, x := range series[p.signal] {
-				points[k] = BandPoint(x)
-			}
-			if len(points) > 0 {
-				drawn[i].Series = append(drawn[i].Series, Series{Name: step, Repetitions: n, Points: points})
-			}
-		}
-	}
-	for _, p := range drawn {
-		if len(p.Series) > 0 {
-			in.Panels = append(in.Panels, p)
-		}
-	}
-	if len(in.Panels) == 0 {
-		return nil
-	}
-	return b.add(TimeSeries(in))
-}
-
-func (b *builder) cpuSteps() []string {
-	var names []string
-	for _, h := range b.Design.Experiment.Hypotheses {
-		if h.Metric != "cpu_pct" {
-			continue
-		}
-		for _, s := range h.Steps {
-			if !slices.Contains(names, s) {
-				names = append(names, s)
-			}
-		}
-	}
-	if len(names) == 0 {
-		for _, s := range b.Table.Steps {
-			names = append(names, s.Name)
-		}
-	}
-	return names[:min(len(names), maxSeries)]
 }
 
 // effects draws the comparisons of each metric that was compared.
@@ -375,6 +323,9 @@ func (b *builder) ladders() error {
 		}
 		if err := b.add(Ladder(in)); err != nil {
 			return err
+		}
+		if b.m.Lead == "" { // nobody waited in a batch: what changes over the steps tells most
+			b.m.Lead = in.ID
 		}
 	}
 	return nil

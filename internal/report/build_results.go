@@ -13,7 +13,7 @@ import (
 // headline metrics are shown for every step, after those that hypotheses name.
 var headline = []string{
 	"last_answer_s", "latency_p50_ms", "queue_wait_max_s",
-	"peak_in_service", "workers_seen", "failure_pct", "cpu_pct", "accept_queue_max", "memory_mb",
+	"peak_in_service", "workers_seen", "busy_pct", "failure_pct", "cpu_pct", "accept_queue_max", "memory_mb",
 	"cold_start_s", "send_lag_p99_ms",
 }
 

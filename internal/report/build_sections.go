@@ -18,10 +18,7 @@ var proven = map[verdict.Level]bool{
 func (b *builder) interpretation() error {
 	for _, v := range b.Verdicts {
 		h := v.Hypothesis
-		b.m.Interpretation = append(b.m.Interpretation, Statement{
-			Level: v.Level, Hypothesis: h.ID,
-			Text: fmt.Sprintf("%s: %s. %s. Rule: %s.", capital(string(v.Outcome)), trimDot(h.Claim), trimDot(v.Sentence), trimDot(v.Rule)),
-		})
+		b.m.Interpretation = append(b.m.Interpretation, b.interpret(v))
 		if proven[v.Level] {
 			b.m.Proves = append(b.m.Proves, Statement{Level: v.Level, Hypothesis: h.ID, Text: trimDot(h.Claim) + ": " + trimDot(v.Sentence) + "."})
 			b.notes(v)
@@ -65,6 +62,9 @@ func (b *builder) open(hypothesis, text string) {
 
 // openEnds says what was missed, not limited, invalid or too little.
 func (b *builder) openEnds() {
+	for _, l := range b.m.LeftOut {
+		b.open(l.ID, fmt.Sprintf("%s: not tested by this profile, since %s", trimDot(l.Claim), l.Why))
+	}
 	for _, m := range b.m.Missed {
 		b.open("", m.Consequence)
 	}
@@ -84,7 +84,11 @@ func (b *builder) openEnds() {
 		}
 	}
 	if a := b.m.Run.Accelerator; a != "" && a != "none" {
-		b.open("", fmt.Sprintf("the guest ran under %s, %.3g times slower than the machine", a, b.m.Run.SpeedFactor))
+		slower := "how much slower than the machine was not measured"
+		if x := b.m.Run.SpeedFactor; x > 0 {
+			slower = fmt.Sprintf("%.3g times slower than the machine", x)
+		}
+		b.open("", fmt.Sprintf("the guest ran under %s, %s", a, slower))
 	}
 }
 
@@ -114,6 +118,7 @@ func (b *builder) signals() {
 	read("Memory of the machine", "/proc/meminfo", "memory_pct", every)
 	read("Accept queue", "inet_diag, listening sockets only", "accept_queue_max", every)
 	read("Accept queue overflows", "/proc/net/netstat", "overflows", every)
+	read("Workers: busy, idle, requests that wait", "sockets and processes of each server, from outside", "busy_pct", every)
 	read("Memory pressure", "/proc/pressure/memory", "psi_memory_some_pct", every)
 	read("CPU pressure", "/proc/pressure/cpu", "psi_cpu_some_pct", every)
 	read("Starts, exits, restarts", "the supervisor", "exits", 0)

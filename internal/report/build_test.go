@@ -37,6 +37,9 @@ steps:
   - {name: idle, factors: {hold: 5s}, traffic: {kind: batch, count: 1, path: "/thread-hold?secs=${hold}"}}
   - {name: s4, factors: {hold: 5s}, traffic: {kind: batch, count: 5, path: "/thread-hold?secs=${hold}"}}
   - {name: s8, factors: {hold: 5s}, traffic: {kind: batch, count: 9, path: "/thread-hold?secs=${hold}"}}
+profiles:
+  whole: {scale: 1}
+  small: {scale: 1, steps: [idle, s4]}
 expected: [The fifth waits.]
 takeaways: [Count the workers.]
 reference:
@@ -48,11 +51,11 @@ reference:
 
 // builtRecord writes what a run of the file would have recorded, with holds of
 // exactly 5 s on workers that take requests in rounds.
-func builtRecord(t *testing.T, d *experiment.Design) *record.Reader {
+func builtRecord(t *testing.T, d *experiment.Design, resumed bool) *record.Reader {
 	t.Helper()
 	dir := t.TempDir()
 	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC).UnixNano()
-	w, err := record.Create(dir, record.Run{ID: "built-1", Brink: "test", Experiment: "built", YAML: builtFile, Profile: "", Seed: 7, Host: "local", Accelerator: "none", StartedNs: start})
+	w, err := record.Create(dir, record.Run{ID: "built-1", Brink: "test", Experiment: "built", YAML: builtFile, Profile: d.Profile, Seed: 7, Host: "local", Accelerator: "none", StartedNs: start})
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -79,6 +82,12 @@ func builtRecord(t *testing.T, d *experiment.Design) *record.Reader {
 				at += int64(time.Minute)
 			}
 		}
+	}
+	if resumed {
+		check(w.Finish(record.Interrupted, "signal: terminated"))
+		check(w.Close())
+		w, err = record.Resume(dir, "test-2")
+		check(err)
 	}
 	check(w.Finish(record.Done, ""))
 	check(w.Close())
@@ -131,6 +140,9 @@ func writeRepetition(t *testing.T, w *record.Writer, s experiment.Step, rep reco
 		one := wire.Sample{}
 		one.Clear()
 		one.App, one.AtNs, one.CPUNs, one.RSS, one.QueueDepth = "web", now, k*second/200, 64<<20, max(0, int64(s.Traffic[0].Count)-4)
+		if s.Name == "s4" { // the others' workers cannot be told
+			one.Workers, one.Busy, one.Idle, one.Queued = 4, 4, 0, one.QueueDepth
+		}
 		check(w.Sample(rep.ID, &one))
 	}
 	rep.TrafficNs, rep.TrafficEndNs, rep.EndedNs, rep.Status = from, last, last+second, record.Done
@@ -139,14 +151,17 @@ func writeRepetition(t *testing.T, w *record.Writer, s experiment.Step, rep reco
 }
 
 // built builds the model of the file's run, as brink report does.
-func built(t *testing.T) *Model {
+func built(t *testing.T) *Model { return builtOf(t, "whole", false) }
+
+// builtOf builds the model of a run of one profile, in one piece or two.
+func builtOf(t *testing.T, profile string, resumed bool) *Model {
 	t.Helper()
 	ctx := context.Background()
-	d, err := experiment.LoadDesign("built.yaml", []byte(builtFile), experiment.Options{})
+	d, err := experiment.LoadDesign("built.yaml", []byte(builtFile), experiment.Options{Profile: profile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := builtRecord(t, d)
+	r := builtRecord(t, d, resumed)
 	table, err := measure.Load(ctx, r, measure.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +175,45 @@ func built(t *testing.T) *Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// A profile of two steps cannot test what the third is for: the reader must
+// learn that before the first number, in the procedure and in section 13.
+func TestBuildSaysWhatAProfileDoesNotTest(t *testing.T) {
+	m := builtOf(t, "small", false)
+	var left []string
+	for _, l := range m.LeftOut {
+		left = append(left, l.ID)
+	}
+	if want := []string{"law", "more", "together"}; !slices.Equal(left, want) || !slices.Equal(m.LeftOutSteps, []string{"s8"}) {
+		t.Fatalf("left out are %v and steps %v, want %v and s8", left, m.LeftOutSteps, want)
+	}
+	md := renderedMarkdown(t, &Model{Run: m.Run, Verdicts: m.Verdicts, LeftOut: m.LeftOut, LeftOutSteps: m.LeftOutSteps, Procedure: m.Procedure, DoesNotProve: m.DoesNotProve})
+	for _, want := range []string{"leaves out 1 step of the experiment: `s8`", "**more**: More takes longer: not tested by this profile, since step s8 is not in profile small"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	d, err := compose(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "1 hypothesis: 1 supported; 3 more not tested by profile small"; d.Tally != want {
+		t.Errorf("the first screen counts %q, want %q", d.Tally, want)
+	}
+}
+
+func TestBuildSaysThatARunWasResumed(t *testing.T) {
+	m := builtOf(t, "whole", true)
+	if len(m.Run.Resumed) != 1 || m.Run.Resumed[0].Brink != "test-2" || m.Run.Resumed[0].Status != "interrupted" || m.Run.Resumed[0].Reason != "signal: terminated" {
+		t.Fatalf("resumed: %+v", m.Run.Resumed)
+	}
+	if !slices.ContainsFunc(m.Notices, func(n Notice) bool { return n.Kind == "resumed" && strings.Contains(n.Text, "2 pieces") }) {
+		t.Errorf("notices: %+v", m.Notices)
+	}
+	if md := renderedMarkdown(t, m); !strings.Contains(md, "by brink test-2 after it was interrupted: `signal: terminated`") {
+		t.Error("section 8 does not say when and why")
+	}
 }
 
 func TestBuildSaysSubstitutionsFirst(t *testing.T) {
@@ -178,9 +232,46 @@ func TestBuildLeadsWithTheSmallestBatchInWhichSomebodyWaits(t *testing.T) {
 	for _, c := range m.Charts {
 		ids = append(ids, c.ID)
 	}
-	for _, want := range []string{"requests-s4", "requests-s8", "staircase", "predicted-law", "over-time", "effects-cpu-pct", "boxes-cpu-pct", "uptime-s8"} {
+	for _, want := range []string{"requests-s4", "requests-s8", "frame-s4", "frame-s8", "staircase", "predicted-law", "over-time", "effects-cpu-pct", "boxes-cpu-pct", "uptime-s8"} {
 		if !slices.Contains(ids, want) {
 			t.Errorf("chart %s is missing; there are %v", want, ids)
+		}
+	}
+}
+
+func (m *Model) chart(t *testing.T, id string) Chart {
+	t.Helper()
+	for _, c := range m.Charts {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("no chart %s", id)
+	return Chart{}
+}
+
+// One look must show full workers and a queue beside a flat CPU: all of them in
+// one frame, CPU on an axis of 100 %, a line at the number of workers.
+func TestBuildFramesTheQueueWithTheCPU(t *testing.T) {
+	m := built(t)
+	s4 := m.chart(t, "frame-s4")
+	var titles []string
+	for _, row := range s4.Table.Rows {
+		titles = append(titles, row[0])
+	}
+	if want := []string{"Busy workers, count", "Accept queue, connections", "CPU of the plan, %", "Memory of the apps, MB"}; !slices.Equal(titles, want) {
+		t.Errorf("the frame holds %v, want %v", titles, want)
+	}
+	spec := string(s4.Spec)
+	if !strings.Contains(spec, `"w":"4 workers"`) || !strings.Contains(spec, `"domain":[0,100]`) {
+		t.Errorf("no line at 4 workers, or no axis to 100 %%: %s", spec)
+	}
+	if s8 := m.chart(t, "frame-s8"); strings.Contains(string(s8.Spec), "Busy workers") || !strings.Contains(s8.Note, "unknown in s8 (built-in server)") {
+		t.Errorf("workers that cannot be counted: %s", s8.Note)
+	}
+	for _, c := range m.Charts {
+		if c.ID == "frame-idle" {
+			t.Error("nobody waited in idle, and it has a frame")
 		}
 	}
 }

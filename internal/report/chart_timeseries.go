@@ -16,6 +16,8 @@ type TimeSeriesInput struct {
 	// Marks are instants worth a line through all panels, such as the end of
 	// the warm-up; at most 8 are drawn.
 	Marks []Mark
+	// Note is printed below the picture, after what the lines mean.
+	Note string
 }
 
 // Panel is one signal.
@@ -23,6 +25,26 @@ type Panel struct {
 	Title, Unit string
 	// Series share the panel's axis; at most 6 are drawn.
 	Series []Series
+	// Whole marks counts, whose axis has no fractions.
+	Whole bool
+	// Top is where the axis ends at least, so that a signal that stays low is
+	// seen to be low; 0 lets the highest value decide.
+	Top float64
+	// Limit draws a line across the panel, such as the number of workers, and
+	// LimitText names it; 0 draws none.
+	Limit     float64
+	LimitText string
+}
+
+// highest is the highest p95 of the panel, its limit and its top.
+func (p Panel) highest() float64 {
+	most := max(p.Top, p.Limit)
+	for _, s := range p.Series[:min(len(p.Series), maxSeries)] {
+		for _, b := range s.Points {
+			most = max(most, b.P95)
+		}
+	}
+	return most
 }
 
 // Series is one signal of one step or app over its repetitions.
@@ -70,13 +92,25 @@ func TimeSeries(in TimeSeriesInput) (Chart, error) {
 		views = append(views, in.panel(p, names, end, i == len(panels)-1))
 		for _, s := range p.Series[:min(len(p.Series), maxSeries)] {
 			lo, mid, hi := extent(s.Points)
-			table.Rows = append(table.Rows, []string{p.Title + ", " + unitOr(p.Unit), s.Name, phrase.Number(lo), phrase.Number(mid), phrase.Number(hi)})
-			says = append(says, strings.TrimSpace(fmt.Sprintf("%s %s from %s to %s", p.Title, visible(s.Name), phrase.Number(lo), formatValue(hi, p.Unit))))
+			show := phrase.Number
+			if p.Whole {
+				show = phrase.Whole
+			}
+			name := ""
+			if len(names) > 1 {
+				name = " " + visible(s.Name)
+			}
+			table.Rows = append(table.Rows, []string{p.Title + ", " + unitOr(p.Unit), s.Name, show(lo), show(mid), show(hi)})
+			says = append(says, strings.TrimSpace(fmt.Sprintf("%s%s from %s to %s %s", p.Title, name, show(lo), show(hi), p.Unit)))
 		}
 	}
 	spec := object{"vconcat": views, "spacing": 26, "resolve": object{"scale": object{"color": "shared"}}}
 	alt := fmt.Sprintf("Over %s: %s.", formatValue(end, "s"), strings.Join(says, "; "))
-	return newChart(in.ID, in.Title, visible(alt), "Line: median over repetitions; band: p5 to p95.", spec, table)
+	note := "Line: median over repetitions; band: p5 to p95."
+	if in.Note != "" {
+		note += " " + in.Note
+	}
+	return newChart(in.ID, in.Title, visible(alt), note, spec, table)
 }
 
 func checkPanels(id string, panels []Panel) (names []string, end float64, err error) {
@@ -119,7 +153,14 @@ func (in TimeSeriesInput) panel(p Panel, names []string, end float64, last bool)
 	}
 	y := func(field string) object {
 		e := quantity(field, title)
-		e["axis"] = object{"tickCount": 4}
+		axis := object{"tickCount": 4}
+		if p.Whole {
+			axis["tickMinStep"] = 1
+		}
+		e["axis"] = axis
+		if p.Top > 0 || p.Limit > 0 {
+			e["scale"] = object{"domain": []float64{0, round(p.highest())}, "nice": true}
+		}
 		return e
 	}
 	color := colours("s", names, legendAboveTitle(names))
@@ -128,11 +169,24 @@ func (in TimeSeriesInput) panel(p Panel, names []string, end float64, last bool)
 		{"mark": object{"type": "line", "strokeWidth": 1.8}, "encoding": object{"x": x, "y": y("m"), "color": color,
 			"tooltip": []object{{"field": "t", "title": "s"}, {"field": "s", "title": "series"}, {"field": "lo", "title": "p5"}, {"field": "m", "title": "median"}, {"field": "hi", "title": "p95"}}}},
 	}
+	if p.Limit > 0 {
+		layers = append(layers, limitLayers(p, y)...)
+	}
 	if marks := in.marks(); len(marks) > 0 {
 		layers = append(layers, object{"data": inlineData(marks), "mark": object{"type": "rule", "style": "guide"}, "encoding": object{"x": x,
 			"tooltip": []object{{"field": "w", "title": "mark"}, {"field": "t", "title": "s"}}}})
 	}
 	return object{"height": 110, "data": inlineData(rows), "layer": layers}
+}
+
+// limitLayers are the line of a limit and its name at the right end.
+func limitLayers(p Panel, y func(string) object) []object {
+	data := inlineData([]object{{"y": round(p.Limit), "w": visible(p.LimitText)}})
+	return []object{
+		{"data": data, "mark": object{"type": "rule", "style": "margin"}, "encoding": object{"y": y("y")}},
+		{"data": data, "mark": object{"type": "text", "style": "limit"}, "encoding": object{"y": y("y"), "x": object{"value": "width"},
+			"text": object{"field": "w", "type": "nominal"}}},
+	}
 }
 
 func (in TimeSeriesInput) marks() []object {

@@ -16,14 +16,32 @@ type document struct {
 	Notices  []Notice
 	Question []span
 	Verdicts []verdictLine
+	// Tally counts the verdicts by outcome.
+	Tally    string
 	Lead     *figure
 	RunLine  []span
 	Sections []section
 }
 
+// Up to fewVerdicts stand beside the picture; more of them flow around it in
+// two columns, and more than manyVerdicts are set smaller, so that they still
+// meet the reader on one screen.
+const (
+	fewVerdicts  = 5
+	manyVerdicts = 14
+)
+
+// Dense tells that the verdicts flow around the picture.
+func (d *document) Dense() bool { return len(d.Verdicts) > fewVerdicts }
+
+// Crowded tells that the verdicts are set smaller.
+func (d *document) Crowded() bool { return len(d.Verdicts) > manyVerdicts }
+
 // verdictLine is one hypothesis on the first screen.
 type verdictLine struct {
-	ID      string
+	ID string
+	// Anchor names the paragraph in section 10 that says more.
+	Anchor  string
 	Claim   []span
 	Outcome verdict.Outcome
 	Level   verdict.Level
@@ -38,8 +56,10 @@ type section struct {
 }
 
 // block is one element of a section. Exactly one field is set, but for Fold,
-// the summary under which Children are folded away.
+// the summary under which Children are folded away, and Anchor, the name by
+// which a paragraph is linked to.
 type block struct {
+	Anchor   string
 	Heading  string
 	Para     []span
 	List     [][]span
@@ -182,9 +202,13 @@ func compose(m *Model) (*document, error) {
 		Title: clean(m.Title), Kicker: clean(m.Run.Experiment), Notices: m.Notices,
 		Question: prose(m.Question), Lead: lead, RunLine: runLine(m.Run),
 	}
-	for _, v := range m.Verdicts {
+	d.Tally = tally(m.Verdicts)
+	if n := len(m.LeftOut); n > 0 {
+		d.Tally += fmt.Sprintf("; %d more not tested by %s", n, profileWords(m.Run.Profile))
+	}
+	for i, v := range m.Verdicts {
 		d.Verdicts = append(d.Verdicts, verdictLine{
-			ID: clean(v.Hypothesis.ID), Claim: prose(v.Hypothesis.Claim),
+			ID: clean(v.Hypothesis.ID), Anchor: verdictAnchor(i), Claim: prose(v.Hypothesis.Claim),
 			Outcome: v.Outcome, Level: v.Level, Numbers: prose(v.Numbers),
 		})
 	}
@@ -202,6 +226,28 @@ func compose(m *Model) (*document, error) {
 		d.Sections = append(d.Sections, section{Number: n, Title: s.title, Blocks: blocks})
 	}
 	return d, nil
+}
+
+// verdictAnchor is the name of the i-th verdict's paragraph in section 10.
+func verdictAnchor(i int) string { return fmt.Sprintf("verdict-%d", i+1) }
+
+// tally counts the outcomes in one line, the best first.
+func tally(verdicts []verdict.Verdict) string {
+	counts := map[verdict.Outcome]int{}
+	for _, v := range verdicts {
+		counts[v.Outcome]++
+	}
+	var parts []string
+	for _, o := range []verdict.Outcome{verdict.Supported, verdict.PartiallySupported, verdict.NotSupported, verdict.Inconclusive} {
+		if counts[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+		}
+	}
+	noun := "hypotheses"
+	if len(verdicts) == 1 {
+		noun = "hypothesis"
+	}
+	return fmt.Sprintf("%d %s: %s", len(verdicts), noun, strings.Join(parts, ", "))
 }
 
 // numberFigures gives the lead the number 1 and the others the next ones in

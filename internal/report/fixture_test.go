@@ -63,7 +63,8 @@ func fixture(t testing.TB) *Model {
 		Title: "Worker exhaustion under blocking requests",
 		Run: Run{ID: "20260504-101500-7f3a", Experiment: "worker-exhaustion", Brink: "0.1.0", Profile: "standard", Seed: 42, Host: "local",
 			Accelerator: "none", Started: time.Date(2026, 5, 4, 10, 15, 0, 0, time.UTC), Duration: 14*time.Minute + 8*time.Second, Status: "interrupted",
-			Reason: "interrupt: 3 repetitions were not started"},
+			Reason:  "interrupt: 3 repetitions were not started",
+			Resumed: []Resumption{{At: time.Date(2026, 5, 4, 11, 40, 0, 0, time.UTC), Brink: "0.1.0", Status: "interrupted", Reason: "signal: terminated"}}},
 		Notices: []Notice{
 			{Kind: "substitute", Text: "gunicorn was not there; the built-in Go server took its place."},
 			{Kind: "interrupted", Text: "The run was interrupted after 33 of 36 repetitions; the steps say how many each has."},
@@ -77,7 +78,10 @@ func fixture(t testing.TB) *Model {
 			{ID: "H3", Claim: "The built-in server and gunicorn sync queue alike.", Form: "equivalent", Test: "`last_answer_s` differs by less than 10 % on all pairs"},
 			{ID: "H4", Claim: "A burn bounded by time sees contention.", Form: "compare", Test: "`last_answer_s` rises by at least 25 % from S5-1 to S5-2"},
 		},
+		LeftOut:        []LeftOut{{ID: "H5", Claim: "Threads hold more requests than processes.", Why: "step S1-gthread is not in profile standard"}},
+		LeftOutSteps:   []string{"S1-gthread", "S1-gevent"},
 		Environment:    fixtureEnvironment(),
+		Emulation:      []string{"The plan is a virtual machine under `tcg`, which translates every instruction."},
 		Missed:         []Missed{{Need: "gunicorn", App: "web", Consequence: "The built-in Go server took its place."}},
 		Limits:         []Limit{{Name: "CPUs", Wanted: "1", Applied: true, How: "affinity of every app process"}, {Name: "Memory", Wanted: "1,855 MB", How: "the memory controller is on cgroup v1, which this host leaves alone"}},
 		Type:           "hybrid",
@@ -94,11 +98,12 @@ func fixture(t testing.TB) *Model {
 		Logs:           []LogLine{{Step: "S4", App: "web", Stream: "stderr", Line: "[1889] [CRITICAL] WORKER TIMEOUT (pid:1894)", Count: 1}},
 		OmittedLogs:    212,
 		Exclusions:     []string{"S4, repetition 3: excluded, a worker was killed by its watchdog.", "Warm-up: nothing was excluded; the holds are fixed."},
-		Reference:      fixtureReference(),
+		Reference:      fixtureReference(t),
 		Interpretation: []Statement{{Level: verdict.Measured, Hypothesis: "H1", Text: "The last answer follows `ceil(K / W) * D`: 5.004, 10.01 and 15.01 s at 4, 8 and 10 requests."}, {Level: verdict.Observed, Text: "While requests waited, the app used 0.4 % of the plan's CPU."}},
 		Proves:         []Statement{{Level: verdict.Measured, Hypothesis: "H1", Text: "With four workers the fifth concurrent request waits for one hold."}, {Level: verdict.Measured, Hypothesis: "H2", Text: "The wait doubles the answer (+100 %)."}},
 		DoesNotProve:   []Statement{{Level: verdict.Unknown, Hypothesis: "H4", Text: "A burn bounded by time cannot see contention."}, {Text: "The memory limit of the plan was not applied."}},
 		Takeaways:      []string{"Slow with idle CPU: count workers against concurrent requests.", "Look at the listener's queue: `ss -ltn`, column Recv-Q."},
+		Takeaway:       fixtureTakeaway(),
 		Reproduction: Reproduction{Command: "brink run worker-exhaustion --profile standard --seed 42", Notes: []string{"The order of the repetitions follows from the seed."},
 			Versions: []Fact{{"brink", "0.1.0"}, {"Go", "go1.26"}}},
 		Related: []Link{{Title: "listen(2)", URL: "https://man7.org/linux/man-pages/man2/listen.2.html"}, {Title: "Not a link", URL: "javascript:alert(1)"}},
@@ -176,12 +181,64 @@ func fixtureVerdicts() []verdict.Verdict {
 
 // fixtureReference holds the published figures and what their own arithmetic
 // gives: the fifth of five in 10.624 s, claimed as (5 + 1) × 5 / 4 = 7.5 s.
-func fixtureReference() *Reference {
-	return &Reference{Title: "Thread Pool Exhaustion Under Synchronous I/O", Date: "2026-05-04", Claims: []ReferenceClaim{
+func fixtureReference(t testing.TB) *Reference {
+	return &Reference{Title: "Thread Pool Exhaustion Under Synchronous I/O", Date: "2026-05-04", Figures: phaseA(t), Claims: []ReferenceClaim{
 		{ID: "R1", Says: "The fifth request takes (5 + 1) × D / W.", Published: ptr(10.624), Unit: "s", Formula: "(5 + 1) × 5 / 4", Computed: ptr(7.5), Deviation: ptr(10.624/7.5 - 1), Level: verdict.Observed, Hypothesis: "H1", Note: "The formula does not give the figure; ceil(5 / 4) × 5 does."},
 		{ID: "R2", Says: "Two burns of 3 s on one CPU take 4 s.", Published: ptr(4), Unit: "s", Level: verdict.Observed, Hypothesis: "H4"},
 		{ID: "R3", Says: "Four holds of 3 s finish in 2 s.", Published: ptr(2), Unit: "s", Formula: "ceil(4 / 4) × 3", Computed: ptr(3), Deviation: ptr(2.0/3 - 1), Note: "A clock of whole seconds."},
 	}}
+}
+
+// phaseA is the published table of the memory experiment's phase A (memory in
+// percent and cold start in seconds for 2×100 and 3, 4, 5, 6, 8 × 50 MB) beside
+// what an emulated plan gave: two readings are missing, and one is a bound.
+func phaseA(t testing.TB) []ReferenceFigure {
+	memory, cold := lookup(t, "memory_pct"), lookup(t, "cold_start_s")
+	var out []ReferenceFigure
+	add := func(step string, m metric.Metric, published float64, ours Number, n int) {
+		out = append(out, ReferenceFigure{Table: "Flask, number of apps", Step: step, Metric: m, Published: Number{X: published}, Source: "10.1", Ours: ours, N: n})
+	}
+	steps := []string{"2x100", "3x50", "4x50", "5x50", "6x50", "8x50"}
+	for i, x := range []float64{76, 86, 83.6, 85.6, 85.7, 85.7} {
+		add(steps[i], memory, x, number([]float64{75.8, 83, 86, 85, 85, 86}[i]), 6)
+	}
+	for i, x := range []float64{60, 60, 60, 135, 135} {
+		add(steps[i], cold, x, number([]float64{17, 17, 18, 21, 24}[i]), 6)
+	}
+	out[8].Ours = Number{None: "not run"}
+	out = append(out, ReferenceFigure{Table: "Flask, number of apps", Step: "8x50", Metric: cold, Published: Number{None: "did not start"}, Ours: Number{X: 230, AtLeast: true}, N: 6})
+	cpu := lookup(t, "cpu_pct")
+	high := 28.0
+	return append(out, ReferenceFigure{Table: "Flask, density", Step: "4x75", Metric: cpu, Published: Number{X: 14}, High: &high, Source: "10.2", Ours: number(31), N: 6})
+}
+
+// fixtureTakeaway is what arithmetic gives for 4 workers and requests of 102 ms:
+// 4 / 0.102 = 39.2 requests a second.
+func fixtureTakeaway() *Takeaway {
+	return &Takeaway{
+		Pools: []Pool{{Server: "gunicorn sync", Step: "poisson-95", Workers: 4, Processes: 4, ServiceMs: 102, Rate: 39.2, ProcessMB: 33, PlanMB: 1855, Limited: true,
+			Waits: []ExpectedWait{{Rate: 19.6, UtilisationPct: 50, Least: number(5.5), Most: number(8.9)}, {Rate: 39.2, UtilisationPct: 100, Least: Number{None: "grows without end"}, Most: Number{None: "grows without end"}}},
+			Needs: []Need{{Rate: 39.2, Workers: 5, Processes: 5, MemoryMB: 198, PlanPct: 10.7, Fits: true}, {Rate: 470, Workers: 60, Processes: 60, MemoryMB: 2013, PlanPct: 108.5}}}},
+		Bursts: []Burst{{Title: "Ten holds at once", Requests: 10, On: []BurstRow{
+			{Step: "ten-gunicorn", Server: "gunicorn sync", Workers: 4, LastAnswer: number(15.01), Memory: number(165)},
+			{Step: "ten-gevent", Server: "gunicorn gevent", LastAnswer: number(5.01), Memory: number(58)},
+			{Step: "ten-node", Server: "node", LastAnswer: Number{X: 30, AtLeast: true}, Memory: Number{None: "not read"}}}}},
+		Missing: []string{"The wait was not computed for `ten-node`: its pool is inside the process."},
+	}
+}
+
+// waitsInput is 4 workers of 102 ms under Poisson arrivals: the means of 130 s
+// measured on gunicorn (5.5, 46 and 423 ms), beside simulations.
+func waitsInput() WaitsInput {
+	in := WaitsInput{ID: "waits", Title: "gunicorn sync, 4 at a time: measured wait against theory", Workers: 4, ServiceS: 0.102, OverheadMs: 0.4}
+	for i, p := range [][3]float64{{51, 5.5, 5.6}, {82, 46, 45}, {96.5, 423, 401}} {
+		for rep := range 3 {
+			far := 1 + 0.03*float64(rep-1)
+			in.Points = append(in.Points, WaitPoint{Step: []string{"poisson-50", "poisson-80", "poisson-95"}[i], Number: rep + 1,
+				UtilisationPct: p[0] + 0.3*float64(rep), MeasuredMs: p[1] * far, SimulatedMs: ptr(p[2])})
+		}
+	}
+	return in
 }
 
 func fixtureCharts(t testing.TB) []Chart {
@@ -205,8 +262,14 @@ func fixtureCharts(t testing.TB) []Chart {
 		draw(Ladder(LadderInput{ID: "ladder", Title: "Last answer along the ladder", Metric: last, Change: 2, Steps: []LadderStep{
 			{Step: "K=3", Median: ptr(5.0), Values: []float64{5.0, 5.01}}, {Step: "K=4", Median: ptr(5.0), Values: []float64{5.0, 5.2}},
 			{Step: "K=5", Median: ptr(10.0), Values: []float64{9.9, 10.1}}, {Step: "K=6"}, {Step: "K=9", Median: ptr(15.0), AtLeast: true, Values: []float64{15}}}})),
+		draw(Waits(waitsInput())),
+		draw(Timeline(timelineInput())),
 	}
-	return charts
+	reference, err := ReferenceCharts(phaseA(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(charts, reference...)
 }
 
 // failing lets the requests of the third batch time out unanswered after 12 s.

@@ -16,7 +16,7 @@ var hostile = []string{
 }
 
 // enumerated fields hold words of our own or are read by their type.
-var enumerated = map[string]bool{"spec": true, "started": true, "url": true, "id": true, "lead": true, "form": true, "Form": true}
+var enumerated = map[string]bool{"spec": true, "started": true, "at": true, "url": true, "id": true, "lead": true, "form": true, "Form": true}
 
 // tainted is the fixture with the payload behind every string that is not one
 // of our own words, charts included.
@@ -75,7 +75,20 @@ func taintedCharts(t testing.TB, payload string) []Chart {
 	series.Marks[0].Text += payload
 	requests := fifo(atOnce(5), 4, 5)
 	requests[2].Outcome = "odd" + payload
-	return []Chart{
+	series.Panels[0].Limit, series.Panels[0].LimitText, series.Note = 2, "two"+payload, payload
+	waits := waitsInput()
+	waits.Points[0].Step += payload
+	timeline := timelineInput()
+	timeline.Marks[0].App += payload
+	figures := phaseA(t)[:6]
+	figures[0].Table, figures[0].Step, figures[0].Metric.Title = "T"+payload, "s"+payload, "M"+payload
+	reference, err := ReferenceCharts(figures[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]Chart{
+		draw(Waits(waits)),
+		draw(Timeline(timeline)),
 		draw(RequestBars(RequestsInput{ID: "requests-s4", Title: "Bars" + payload, Requests: requests})),
 		draw(Staircase(StaircaseInput{ID: "staircase", Title: "Stairs" + payload, Workers: 4, HoldS: 5, Points: []StaircasePoint{{Concurrency: 4, LastS: 5, Series: "a" + payload}, {Concurrency: 5, LastS: 10, Series: "b" + payload}}})),
 		draw(Predicted(PredictedInput{ID: "predicted", Title: "Law" + payload, Unit: "s" + payload, Points: []PredictedPoint{{Step: "S" + payload, Predicted: 1, Measured: 2}}})),
@@ -83,5 +96,5 @@ func taintedCharts(t testing.TB, payload string) []Chart {
 		draw(TimeSeries(series)),
 		draw(Effects(EffectsInput{ID: "effects", Title: "Effects" + payload, Unit: "s" + payload, Rows: []EffectRow{{Label: "A" + payload, Estimate: 1}}})),
 		draw(Ladder(LadderInput{ID: "ladder", Title: "Ladder" + payload, Metric: m, Change: 1, Steps: []LadderStep{{Step: "K" + payload, Median: ptr(1)}, {Step: "L" + payload, Median: ptr(2)}}})),
-	}
+	}, reference...)
 }

@@ -99,7 +99,7 @@ func TestHTMLBeginsWithNoticesAndVerdicts(t *testing.T) {
 		t.Fatalf("%q is not in the page", what)
 		return 0
 	}
-	order := []string{"gunicorn was not there", "Worker exhaustion under", "At what concurrency", "farthest repetition is 0.3 % off", "Figure 1", "Run 20260504", "Contents"}
+	order := []string{"gunicorn was not there", "Worker exhaustion under", "At what concurrency", "4 hypotheses: 2 supported", "Figure 1", "farthest repetition is 0.3 % off", "Run 20260504", "Contents"}
 	for i := 1; i < len(order); i++ {
 		if at(order[i-1]) >= at(order[i]) {
 			t.Errorf("%q does not stand before %q", order[i-1], order[i])

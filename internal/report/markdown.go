@@ -211,14 +211,14 @@ var markdownEscaper = strings.NewReplacer(
 
 func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }
 
-var blockMarker = regexp.MustCompile(`^(\d{1,9})([.)])`)
+var blockMarker = regexp.MustCompile(`^(\d{1,9})([.)])(\s|$)`)
 
 // lineStart keeps text from opening a list or a rule at the start of a line.
 func lineStart(s string) string {
 	if s != "" && strings.ContainsRune("-+=", rune(s[0])) {
 		return `\` + s
 	}
-	return blockMarker.ReplaceAllString(s, `$1\$2`)
+	return blockMarker.ReplaceAllString(s, `$1\$2$3`)
 }
 
 func noticeWord(kind string) string {
@@ -232,7 +232,9 @@ func noticeWord(kind string) string {
 	case "broken":
 		return "Broken"
 	case "accelerator":
-		return "Slowed"
+		return "Emulated"
+	case "resumed":
+		return "Resumed"
 	case "override":
 		return "Changed"
 	}

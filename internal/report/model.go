@@ -35,12 +35,19 @@ type Model struct {
 	Why        string       `json:"why,omitempty"`
 	Symptoms   []string     `json:"symptoms,omitempty"`
 	Hypotheses []Hypothesis `json:"hypotheses,omitempty"`
+	// LeftOut are the hypotheses that the run's profile does not test, and
+	// LeftOutSteps the steps that it does not execute.
+	LeftOut      []LeftOut `json:"left_out,omitempty"`
+	LeftOutSteps []string  `json:"left_out_steps,omitempty"`
 
 	// Section 5, from the record: versions and the machine, what was needed
 	// and not there, and what held of the plan.
 	Environment []Fact   `json:"environment,omitempty"`
 	Missed      []Missed `json:"missed,omitempty"`
 	Limits      []Limit  `json:"limits,omitempty"`
+	// Emulation says what of the results is a property of the emulation and not
+	// of the platform that it stands in for. One sentence each.
+	Emulation []string `json:"emulation,omitempty"`
 
 	// Section 6, from the file. Type is config, performance or hybrid.
 	Type       string   `json:"type,omitempty"`
@@ -77,8 +84,10 @@ type Model struct {
 	Proves         []Statement `json:"proves,omitempty"`
 	DoesNotProve   []Statement `json:"does_not_prove,omitempty"`
 
-	// Section 14, from the file.
-	Takeaways []string `json:"takeaways,omitempty"`
+	// Section 14: Takeaways are from the file, Takeaway is computed; nil where
+	// the experiment gives nothing to compute.
+	Takeaways []string  `json:"takeaways,omitempty"`
+	Takeaway  *Takeaway `json:"takeaway,omitempty"`
 
 	// Section 15, from the record.
 	Reproduction Reproduction `json:"reproduction"`
@@ -113,12 +122,34 @@ type Run struct {
 	// Reason says why and is app-written.
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
+	// Resumed are the times at which the run was taken up again after it had
+	// ended early, in their order.
+	Resumed []Resumption `json:"resumed,omitempty"`
+}
+
+// Resumption is one time that a run was taken up again.
+type Resumption struct {
+	At time.Time `json:"at"`
+	// Brink is the version of the program that took it up.
+	Brink string `json:"brink"`
+	// Status is how the run had ended before, interrupted or broken; Reason says
+	// why and is app-written.
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// LeftOut is a hypothesis that a profile does not test.
+type LeftOut struct {
+	ID    string `json:"id"`
+	Claim string `json:"claim"`
+	// Why is a clause such as "step s1-go is not in profile quick".
+	Why string `json:"why"`
 }
 
 // Notice is something that a reader must know before the first number.
 type Notice struct {
-	// Kind is "substitute", "override", "cut-off", "interrupted", "broken" or
-	// "accelerator".
+	// Kind is "substitute", "override", "cut-off", "interrupted", "broken",
+	// "resumed" or "accelerator".
 	Kind string `json:"kind"`
 	// Text is one whole sentence, such as "gunicorn was not there; the
 	// built-in Go server took its place."
@@ -295,6 +326,9 @@ type Reference struct {
 	Title  string           `json:"title"`
 	Date   string           `json:"date,omitempty"`
 	Claims []ReferenceClaim `json:"claims"`
+	// Figures are published figures, step by step, in the order in which they
+	// stand in their tables.
+	Figures []ReferenceFigure `json:"figures,omitempty"`
 }
 
 // ReferenceClaim is one published claim, recomputed.

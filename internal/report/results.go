@@ -15,9 +15,9 @@ func verdictBlocks(m *Model) []block {
 		return nil
 	}
 	blocks := []block{heading("Verdicts")}
-	for _, v := range m.Verdicts {
+	for i, v := range m.Verdicts {
 		head := []span{strong(clean(v.Hypothesis.ID)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}
-		blocks = append(blocks, block{Para: append(head, prose(v.Sentence)...)})
+		blocks = append(blocks, block{Anchor: verdictAnchor(i), Para: append(head, prose(v.Sentence)...)})
 		var why []block
 		if v.Rule != "" {
 			why = append(why, block{Para: append([]span{strong("Rule:"), text(" ")}, prose(v.Rule)...)})
@@ -180,21 +180,19 @@ func metricTitle(name string) string {
 
 // resultBlocks is section 10 below the verdicts and the pictures.
 func resultBlocks(m *Model) []block {
-	var blocks []block
+	blocks := referenceFigureBlocks(m)
 	if len(m.Results) > 0 {
 		blocks = append(blocks, heading("By step"))
 		for _, r := range m.Results {
 			blocks = append(blocks, stepBlocks(r)...)
 		}
 	}
-	blocks = append(blocks, noiseBlocks(m.NoiseFloor)...)
 	if len(m.Exclusions) > 0 {
 		blocks = append(blocks, heading("What was left out"), proseList(m.Exclusions))
 	}
 	blocks = append(blocks, failureBlocks(m.Failures)...)
 	blocks = append(blocks, eventBlocks(m)...)
-	blocks = append(blocks, logBlocks(m)...)
-	return append(blocks, referenceBlocks(m)...)
+	return append(blocks, logBlocks(m)...)
 }
 
 func stepBlocks(r StepResult) []block {
@@ -335,7 +333,7 @@ func referenceBlocks(m *Model) []block {
 			}
 		}
 	}
-	return []block{heading("The reference beside this run"), gridBlock(g)}
+	return []block{heading("Distance to the reference"), gridBlock(g)}
 }
 
 func arithmetic(c ReferenceClaim) cell {
@@ -361,5 +359,5 @@ func ourCell(byID map[string]verdict.Verdict, id string) cell {
 	if !ok {
 		return words("not tested here")
 	}
-	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(v.Sentence)...)
+	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(v.Numbers)...)
 }

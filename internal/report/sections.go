@@ -25,10 +25,10 @@ var sixteen = []struct {
 	{"Procedure", "No repetition was started.", procedureBlocks},
 	{"Expected signal", "The experiment's file states none.", func(m *Model) []block { return lists(m.Expected) }},
 	{"Results", "No result was recorded.", resultBlocks},
-	{"Interpretation", "There is nothing to interpret.", func(m *Model) []block { return statements(m.Interpretation) }},
+	{"Interpretation", "There is nothing to interpret.", interpretationBlocks},
 	{"What this proves", "Nothing: no claim reached Observed, Measured or Strongly Suggested.", func(m *Model) []block { return statements(m.Proves) }},
 	{"What this does not prove", "Nothing was left open.", func(m *Model) []block { return statements(m.DoesNotProve) }},
-	{"Support takeaway", "The experiment's file gives none.", func(m *Model) []block { return lists(m.Takeaways) }},
+	{"Support takeaway", "The experiment's file gives none.", takeawayBlocks},
 	{"Reproduction notes", "Nothing was recorded.", reproductionBlocks},
 	{"Related documents", "The experiment's file names none.", relatedBlocks},
 }
@@ -58,6 +58,9 @@ func environmentBlocks(m *Model) []block {
 	}
 	if m.Run.SpeedFactor > 0 {
 		blocks = append(blocks, block{Para: prose(fmt.Sprintf("The accelerator was `%s`: the host ran %s times slower than the machine below it.", m.Run.Accelerator, phrase.Number(m.Run.SpeedFactor)))})
+	}
+	if len(m.Emulation) > 0 {
+		blocks = append(blocks, heading("What is a property of the emulation"), proseList(m.Emulation))
 	}
 	if len(m.Missed) > 0 {
 		g := &grid{Caption: "Requirements missed", Columns: columns("Need", "App", "What followed")}
@@ -164,11 +167,63 @@ func procedureBlocks(m *Model) []block {
 	} else {
 		says += fmt.Sprintf("%d of them cannot be used; the table says why.", unfit)
 	}
-	blocks := []block{para(text(says))}
+	blocks := append([]block{para(text(says))}, restrictedBlocks(m)...)
+	blocks = append(blocks, resumedBlocks(m.Run)...)
 	if len(g.Rows) > foldAfter {
 		return append(blocks, folded(fmt.Sprintf("All %d repetitions", len(g.Rows)), gridBlock(g)))
 	}
 	return append(blocks, gridBlock(g))
+}
+
+// restrictedBlocks says what the profile leaves out.
+func restrictedBlocks(m *Model) []block {
+	if len(m.LeftOutSteps) == 0 {
+		return nil
+	}
+	says := fmt.Sprintf("The %s leaves out %s of the experiment", profileWords(m.Run.Profile), phrase.Plural(len(m.LeftOutSteps), "step"))
+	names := leftOutSteps(m)
+	var blocks []block
+	if len(m.LeftOutSteps) > foldAfter {
+		blocks = append(blocks, para(text(says+".")), folded("Steps left out", para(names...)))
+	} else {
+		blocks = append(blocks, para(append([]span{text(says + ": ")}, append(names, text("."))...)...))
+	}
+	if len(m.LeftOut) == 0 {
+		return append(blocks, para(text("All hypotheses are tested all the same.")))
+	}
+	g := &grid{Caption: "Hypotheses that this profile does not test", Columns: columns("", "Claim", "Why not")}
+	for _, l := range m.LeftOut {
+		g.Rows = append(g.Rows, []cell{{strong(clean(l.ID))}, prose(l.Claim), prose(l.Why)})
+	}
+	return append(blocks, gridBlock(g))
+}
+
+// leftOutSteps are the steps that were left out, as code.
+func leftOutSteps(m *Model) []span {
+	var names []span
+	for i, s := range m.LeftOutSteps {
+		if i > 0 {
+			names = append(names, text(", "))
+		}
+		names = append(names, code(s))
+	}
+	return names
+}
+
+// resumedBlocks says when the run was taken up again.
+func resumedBlocks(r Run) []block {
+	if len(r.Resumed) == 0 {
+		return nil
+	}
+	b := block{}
+	for _, x := range r.Resumed {
+		item := []span{text(fmt.Sprintf("Taken up again on %s by brink %s after it was %s", x.At.UTC().Format("2006-01-02 at 15:04 UTC"), clean(x.Brink), statusWords(x.Status)))}
+		if x.Reason != "" {
+			item = append(item, text(": "), code(x.Reason))
+		}
+		b.List = append(b.List, append(item, text(".")))
+	}
+	return []block{b, para(text("Repetitions of different pieces lie further apart in time than their order says; what drifts with the machine is not excluded between them."))}
 }
 
 func statements(lines []Statement) []block {

@@ -43,11 +43,13 @@
       own.axis.labelLimit = Math.round(width * 0.45);
       own.axis.labelFontSize = own.axis.titleFontSize = 11;
       own.axis.tickCount = 4;
+      own.style.markname.opacity = 0; // names beside marks would cover each other
     }
     const s = { ...spec };
     if (s.vconcat) {
       // Concatenated views know no container: leave room for their labels.
-      s.vconcat = s.vconcat.map((v) => ({ ...v, width: width - 64 }));
+      const room = spec.usermeta?.room ?? 64;
+      s.vconcat = s.vconcat.map((v) => ({ ...v, width: width - room }));
     } else {
       s.width = width;
       s.autosize = { type: "fit-x", contains: "padding" };

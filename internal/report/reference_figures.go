@@ -1,0 +1,335 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"brink/internal/metric"
+	"brink/internal/phrase"
+)
+
+// ReferenceFigure is one published figure beside ours.
+type ReferenceFigure struct {
+	// Table is the name under which figures stand together, such as
+	// "Flask, number of apps".
+	Table string `json:"table"`
+	Step  string `json:"step"`
+	// Metric is ours; Published is in its unit. High is the end of a published
+	// range that begins at Published.
+	Metric    metric.Metric `json:"metric"`
+	Published Number        `json:"published"`
+	High      *float64      `json:"high,omitempty"`
+	// Source is where it was published: a table's number, say.
+	Source string `json:"source,omitempty"`
+	// Ours is the median over N repetitions.
+	Ours Number `json:"ours"`
+	N    int    `json:"n"`
+}
+
+// middle is the published figure as one number, and whether there is one.
+func (f ReferenceFigure) middle() (float64, bool) {
+	switch {
+	case f.Published.None != "":
+		return 0, false
+	case f.High != nil:
+		return (f.Published.X + *f.High) / 2, true
+	}
+	return f.Published.X, true
+}
+
+// mine is our figure, and whether there is one.
+func (f ReferenceFigure) mine() (float64, bool) { return f.Ours.X, f.Ours.None == "" }
+
+// distance is how far our figure is from the published one, 0 inside a
+// published range: relative for ratio metrics, otherwise in the unit.
+func (f ReferenceFigure) distance() (d float64, ok bool) {
+	published, known := f.middle()
+	ours, measured := f.mine()
+	if !known || !measured {
+		return 0, false
+	}
+	if f.High != nil {
+		switch {
+		case ours >= f.Published.X && ours <= *f.High:
+			return 0, true
+		case ours < f.Published.X:
+			published = f.Published.X
+		default:
+			published = *f.High
+		}
+	}
+	if f.Metric.Kind == metric.Ratio {
+		if published == 0 {
+			return 0, false
+		}
+		return ours/published - 1, true
+	}
+	return ours - published, true
+}
+
+// move is a direction from one step to the next.
+type move int
+
+// Changes that are smaller than these are none.
+const (
+	flatRatio  = 0.05
+	flatPoints = 1.0
+	flatCount  = 0.5
+)
+
+func moveOf(from, to float64, m metric.Metric) move {
+	change, flat := to-from, flatPoints
+	switch m.Kind {
+	case metric.Ratio:
+		change, flat = change/math.Max(math.Abs(from), 1e-9), flatRatio
+	case metric.Count:
+		flat = flatCount
+	}
+	switch {
+	case change > flat:
+		return 1
+	case change < -flat:
+		return -1
+	}
+	return 0
+}
+
+func (m move) arrow() string { return [...]string{"↓", "→", "↑"}[m+1] }
+
+// referenceTable is the figures of one table, step by step.
+type referenceTable struct {
+	name    string
+	steps   []string
+	metrics []metric.Metric
+	at      map[string]ReferenceFigure
+}
+
+func referenceTables(figures []ReferenceFigure) []*referenceTable {
+	var out []*referenceTable
+	byName := map[string]*referenceTable{}
+	for _, f := range figures {
+		t := byName[f.Table]
+		if t == nil {
+			t = &referenceTable{name: f.Table, at: map[string]ReferenceFigure{}}
+			byName[f.Table] = t
+			out = append(out, t)
+		}
+		if _, seen := t.figure(f.Step, f.Metric.Name); !seen {
+			t.add(f)
+		}
+	}
+	return out
+}
+
+func (t *referenceTable) add(f ReferenceFigure) {
+	t.at[f.Step+"\x00"+f.Metric.Name] = f
+	t.steps = distinct(append(t.steps, f.Step))
+	for _, m := range t.metrics {
+		if m.Name == f.Metric.Name {
+			return
+		}
+	}
+	t.metrics = append(t.metrics, f.Metric)
+}
+
+func (t *referenceTable) figure(step, name string) (ReferenceFigure, bool) {
+	f, ok := t.at[step+"\x00"+name]
+	return f, ok
+}
+
+// moves are the directions in which both go from the step before to the i-th,
+// where both are known at both.
+func (t *referenceTable) moves(i int, m metric.Metric) (there, here move, ok bool) {
+	if i == 0 {
+		return 0, 0, false
+	}
+	before, ok1 := t.figure(t.steps[i-1], m.Name)
+	now, ok2 := t.figure(t.steps[i], m.Name)
+	if !ok1 || !ok2 {
+		return 0, 0, false
+	}
+	p0, a := before.middle()
+	p1, b := now.middle()
+	o0, c := before.mine()
+	o1, d := now.mine()
+	if !a || !b || !c || !d {
+		return 0, 0, false
+	}
+	return moveOf(p0, p1, m), moveOf(o0, o1, m), true
+}
+
+// grid is the table for people: for each metric what was published, what was
+// measured here, the distance, and both directions from the step before.
+func (t *referenceTable) grid() *grid {
+	g := &grid{Caption: clean(t.name), Columns: columns("Step")}
+	for _, m := range t.metrics {
+		unit := ""
+		if m.Unit != "" {
+			unit = ", " + m.Unit
+		}
+		g.Columns = append(g.Columns, column{Title: clean(m.Title+unit) + ": reference", Number: true}, column{Title: "here", Number: true}, column{Title: "distance", Number: true}, column{Title: "moves"})
+	}
+	for i, step := range t.steps {
+		row := []cell{{code(step)}}
+		for _, m := range t.metrics {
+			row = append(row, t.cells(i, step, m)...)
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+func (t *referenceTable) cells(i int, step string, m metric.Metric) []cell {
+	f, ok := t.figure(step, m.Name)
+	if !ok {
+		return []cell{words("–"), words("–"), words("–"), words("–")}
+	}
+	show := func(n Number) string {
+		if n.None != "" {
+			return clean(n.None)
+		}
+		return boundMark(n.AtLeast) + formatMetric(n.X, m)
+	}
+	published := show(f.Published)
+	if f.High != nil {
+		published += " – " + formatMetric(*f.High, m)
+	}
+	distance, moves := "–", "–"
+	if d, ok := f.distance(); ok {
+		distance = boundMark(f.Ours.AtLeast && !f.Published.AtLeast) + formatEffect(d, m.Kind == metric.Ratio, m.Unit)
+	}
+	if there, here, ok := t.moves(i, m); ok {
+		moves = there.arrow() + " " + here.arrow()
+		if there != here {
+			moves += " differs"
+		}
+	}
+	return []cell{words(published), words(show(f.Ours)), words(distance), words(moves)}
+}
+
+// sum says in one sentence how near a metric comes.
+func (t *referenceTable) sum(m metric.Metric) string {
+	pairs, same, worst, worstStep := 0, 0, 0.0, ""
+	for i, step := range t.steps {
+		if there, here, ok := t.moves(i, m); ok {
+			pairs++
+			if there == here {
+				same++
+			}
+		}
+		if f, ok := t.figure(step, m.Name); ok {
+			if d, ok := f.distance(); ok && (worstStep == "" || math.Abs(d) > math.Abs(worst)) {
+				worst, worstStep = d, step
+			}
+		}
+	}
+	if worstStep == "" {
+		return m.Title + ": nothing to compare"
+	}
+	says := fmt.Sprintf("%s: at most %s away (%s)", m.Title, formatEffect(worst, m.Kind == metric.Ratio, m.Unit), visible(worstStep))
+	if pairs > 0 {
+		says += fmt.Sprintf(", the same direction in %d of %s", same, phrase.Plural(pairs, "move"))
+	}
+	return says
+}
+
+const (
+	publishedThere = "reference, as published"
+	measuredHere   = "here, median"
+)
+
+// chart draws the table: a panel for each metric, both over the steps.
+func (t *referenceTable) chart(id string) (Chart, error) {
+	var views []object
+	var says []string
+	table := Table{Columns: []string{"Step", "Metric", "Reference", "Here", "Distance", "Moves"}}
+	for _, m := range t.metrics {
+		var rows []object
+		for i, step := range t.steps {
+			f, _ := t.figure(step, m.Name)
+			if x, ok := f.middle(); ok && f.Step != "" {
+				rows = append(rows, object{"c": visible(step), "v": round(x), "k": publishedThere})
+			}
+			if x, ok := f.mine(); ok && f.Step != "" {
+				rows = append(rows, object{"c": visible(step), "v": round(x), "k": measuredHere})
+			}
+			if f.Step != "" {
+				var texts []string
+				for _, c := range t.cells(i, step, m) {
+					texts = append(texts, c[0].Text)
+				}
+				table.Rows = append(table.Rows, append([]string{step, m.Title + ", " + unitOr(m.Unit)}, texts...))
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		says = append(says, t.sum(m))
+		views = append(views, referencePanel(m, t.steps, rows))
+	}
+	if len(views) == 0 {
+		return Chart{}, fmt.Errorf("chart %s: %w", id, errNothingToDraw)
+	}
+	spec := object{"vconcat": views, "spacing": 26, "resolve": object{"scale": object{"color": "shared", "shape": "shared"}}}
+	note := fmt.Sprintf("A published range is drawn at its middle. In the table arrows are the moves from the step before, reference first; less than %g %%, %g point or one of a count is no move.", 100*flatRatio, flatPoints)
+	return newChart(id, t.name+": the reference's figures and ours", strings.Join(says, ". ")+".", note, spec, table)
+}
+
+func referencePanel(m metric.Metric, steps []string, rows []object) object {
+	names := make([]string, len(steps))
+	for i, s := range steps {
+		names[i] = visible(s)
+	}
+	kinds := []string{measuredHere, publishedThere}
+	x := category("c", names)
+	y := quantity("v", m.Title+", "+unitOr(m.Unit))
+	y["axis"] = object{"tickCount": 4}
+	color := colours("k", kinds, legendAboveTitle(kinds))
+	return object{"height": 130, "data": inlineData(rows), "layer": []object{
+		{"mark": object{"type": "line", "strokeWidth": 1.4, "opacity": 0.7}, "encoding": object{"x": x, "y": y, "color": color}},
+		{"mark": object{"type": "point", "filled": true, "size": 64}, "encoding": object{"x": x, "y": y, "color": color,
+			"shape":   object{"field": "k", "type": "nominal", "title": nil, "legend": legendAboveTitle(kinds), "scale": object{"domain": kinds, "range": []string{"circle", "diamond"}}},
+			"tooltip": []object{{"field": "c", "title": "step"}, {"field": "k", "title": "whose"}, {"field": "v", "title": "value"}}}},
+	}}
+}
+
+// ReferenceCharts draws the published figures beside ours, a picture for each
+// table with a panel for each metric. Tables of which nothing is known are left
+// out.
+func ReferenceCharts(figures []ReferenceFigure) ([]Chart, error) {
+	var charts []Chart
+	for _, t := range referenceTables(figures) {
+		c, err := t.chart(chartID("reference", t.name))
+		switch {
+		case errors.Is(err, errNothingToDraw):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		charts = append(charts, c)
+	}
+	return charts, nil
+}
+
+// referenceFigureBlocks set the published figures beside ours, table by table.
+func referenceFigureBlocks(m *Model) []block {
+	if m.Reference == nil || len(m.Reference.Figures) == 0 {
+		return nil
+	}
+	blocks := []block{heading("The reference's figures beside ours"), para(text(fmt.Sprintf(
+		"Published in %s; ours are medians over repetitions. Arrows are moves from the step before, the reference's first.", clean(m.Reference.Title))))}
+	for _, t := range referenceTables(m.Reference.Figures) {
+		blocks = append(blocks, gridBlock(t.grid()))
+		var says [][]span
+		for _, x := range t.metrics {
+			says = append(says, words(t.sum(x)+"."))
+		}
+		blocks = append(blocks, block{List: says})
+	}
+	if len(m.Emulation) > 0 {
+		blocks = append(blocks, para(strong("What is a property of the emulation, and not of the platform:")), proseList(m.Emulation))
+	}
+	return blocks
+}
