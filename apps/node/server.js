@@ -4,6 +4,7 @@ import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { snapshot } from './diag.js';
+import { tellMemory } from './gauge.js';
 import { BadParameter, required, seconds, single, whole } from './params.js';
 import { readSettings } from './settings.js';
 import { MAX_MS, UpstreamFailed, ask } from './upstream.js';
@@ -151,6 +152,10 @@ server.listen({ host: settings.bind, port: settings.port, backlog: settings.back
   const host = family === 'IPv6' ? `[${address}]` : address;
   console.error(`Listening at: http://${host}:${port} (${pid})`);
 });
+
+if (process.env.BRINK_GAUGE_FILE) {
+  tellMemory(process.env.BRINK_GAUGE_FILE);
+}
 
 for (const signal of ['SIGTERM', 'SIGINT']) {
   process.once(signal, () => {

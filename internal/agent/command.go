@@ -242,6 +242,7 @@ func environment(spec wire.App, addr netip.AddrPort, tmp string) ([]string, erro
 			return nil, err
 		}
 		env["KEEP_ALIVE"] = secs
+		env[heapVariable] = filepath.Join(tmp, spec.Name+".heap")
 	}
 	for key, v := range spec.Env {
 		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(v, "\x00") {

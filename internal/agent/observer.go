@@ -66,16 +66,17 @@ func (o *observer) watch(ctx context.Context, clk clock.Clock) {
 	}
 }
 
-// freshen makes sure that the processes are known as they are now, or were at
-// the last look, if watch keeps looking, and reads the machine's CPU times; o.mu
-// is held.
-func (o *observer) freshen(now time.Time) {
-	if now.Sub(o.last) > watchEvery {
-		o.look(now)
+// lookIfDue looks when watch has not looked for a while. It does not wait for a
+// look that goes on: under memory pressure one may take seconds, since it opens
+// files.
+func (o *observer) lookIfDue(now time.Time) {
+	if !o.mu.TryLock() {
 		return
 	}
-	// A reading that fails leaves unknowns.
-	_ = o.reader.Read(&o.stat)
+	defer o.mu.Unlock()
+	if now.Sub(o.last) > 2*watchEvery {
+		o.look(now)
+	}
 }
 
 // look reads all processes; o.mu is held. While nothing forks it allocates

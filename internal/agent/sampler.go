@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"sync"
 	"time"
 
@@ -91,6 +92,7 @@ type sampler struct {
 
 	signals  []*appSignals
 	followed []gauge.App
+	self     *kernel.Process
 	memory   kernel.PIDStatm
 	queued   []kernel.QueuedConn
 	samples  []wire.Sample
@@ -98,8 +100,12 @@ type sampler struct {
 
 func newSampler(a *agent) (*sampler, error) {
 	s := &sampler{agent: a, pageSize: int64(a.fs.PageSize().Bytes)}
-	err := errors.Join(s.machine.open(a.fs), s.disks.open(a.fs))
+	self, err := a.fs.OpenProcess(os.Getpid())
 	if err != nil {
+		return nil, err
+	}
+	s.self = self
+	if err := errors.Join(s.machine.open(a.fs), s.disks.open(a.fs)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	// Without them, what they tell is unknown, and the samples say so.
@@ -110,7 +116,7 @@ func newSampler(a *agent) (*sampler, error) {
 }
 
 func (s *sampler) close() error {
-	err := errors.Join(s.machine.close(), s.disks.close(), s.delays.Close())
+	err := errors.Join(s.self.Close(), s.machine.close(), s.disks.close(), s.delays.Close())
 	for _, g := range s.signals {
 		err = errors.Join(err, g.close())
 	}
@@ -137,11 +143,8 @@ func (s *sampler) tick(due time.Time) error {
 
 // take fills in samples: those of the apps, then the plan's.
 func (s *sampler) take(due time.Time) {
-	o := s.agent.observer
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	now := s.agent.clock.Now()
-	o.freshen(now)
+	s.agent.observer.lookIfDue(now)
 	apps := s.agent.list()
 	s.follow(apps)
 	gauged := s.measure(now)
@@ -165,11 +168,11 @@ func (s *sampler) take(due time.Time) {
 	plan := s.next(now)
 	plan.CPUNs, plan.RSS, plan.Procs = cpu, rss, procs
 	plan.LatenessNs = max(0, now.Sub(due).Nanoseconds())
-	s.machine.read(plan, &o.stat)
+	s.machine.read(plan)
 	s.disks.read(plan)
 	plan.PlatformCPUNs, plan.PlatformRSS = s.agent.platformUsage(s.pageSize)
-	plan.AgentCPUNs = processCPU(o.self.PID())
-	if o.self.Statm(&s.memory) == nil {
+	plan.AgentCPUNs = processCPU(s.self.PID())
+	if s.self.Statm(&s.memory) == nil {
 		plan.AgentRSS = scaled(s.memory.ResidentPages, uint64(s.pageSize))
 	}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -73,14 +74,20 @@ func flask(name string) wire.App {
 func TestSamplingAllocatesNothing(t *testing.T) {
 	a := inProcess(t)
 	deployHere(t, a, flask("one"))
-	deployHere(t, a, flask("two"))
+	heap := filepath.Join(t.TempDir(), "heap")
+	if err := os.WriteFile(heap, fmt.Appendf(nil, "%d 1 2 3 4\n", time.Now().Add(time.Hour).UnixMilli()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	two := flask("two")
+	two.Env = map[string]string{heapVariable: heap}
+	deployHere(t, a, two).cgroup.CompareAndSwap(nil, standIn(t))
 	s, err := newSampler(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
 	quiet := func() {
-		a.observer.heir = time.Time{} // a second has gone by
+		a.observer.last, a.observer.heir = time.Time{}, time.Time{} // a second has gone by
 		if err := s.tick(clock.Real.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +101,9 @@ func TestSamplingAllocatesNothing(t *testing.T) {
 	}
 	if least != 0 {
 		t.Errorf("%v allocations per tick, want 0", least)
+	}
+	if x := s.samples[1]; x.CgCPUNs < 0 || x.HeapTotal != 2 || x.Workers != 2 {
+		t.Errorf("the sample is not full: %+v", x)
 	}
 }
 
@@ -300,6 +310,22 @@ func TestTheGaugeIsInTheSamples(t *testing.T) {
 	})
 	if x := s.samples[1]; x.App != "js" || x.Workers != -1 || x.Busy != -1 || x.Idle != -1 || x.Queued != -1 {
 		t.Errorf("of %s: %d workers, %d busy, %d idle, %d queued; want -1", node.spec.Name, x.Workers, x.Busy, x.Idle, x.Queued)
+	}
+}
+
+// An empty program of Node.js takes a heap of a few MB.
+func TestTheHeapOfNodeIsInTheSamples(t *testing.T) {
+	a := inProcess(t)
+	s := sampling1(t, a)
+	deployHere(t, a, wire.App{Name: "js", Runtime: "node", AllocMB: 20})
+	var x wire.Sample
+	until(t, "the app has told its heap", func() bool {
+		x = s.takeApp()
+		return x.HeapUsed >= 0
+	})
+	const mb = 1 << 20
+	if x.HeapUsed < mb || x.HeapTotal < x.HeapUsed || x.HeapTotal > 100*mb || x.ArrayBuffers < 20*mb || x.External < x.ArrayBuffers {
+		t.Errorf("used %d of %d, external %d, of which buffers %d", x.HeapUsed, x.HeapTotal, x.External, x.ArrayBuffers)
 	}
 }
 

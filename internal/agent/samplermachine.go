@@ -10,6 +10,7 @@ import (
 
 // machine reads what belongs to the plan as a whole.
 type machine struct {
+	stat    *kernel.Reader[kernel.Stat]
 	meminfo *kernel.Reader[kernel.Meminfo]
 	vmstat  *kernel.Reader[kernel.Vmstat]
 	netstat *kernel.Reader[kernel.Netstat]
@@ -17,6 +18,7 @@ type machine struct {
 	kswapd  *kernel.Kswapd
 	reclaim *kernel.ReclaimTrace
 
+	times    kernel.Stat
 	mem      kernel.Meminfo
 	vm       kernel.Vmstat
 	net      kernel.Netstat
@@ -27,9 +29,10 @@ type machine struct {
 
 func (m *machine) open(fs *kernel.FS) error {
 	err := errors.Join(
+		optionalReader(&m.stat, fs.StatReader),
 		optionalReader(&m.meminfo, fs.MeminfoReader),
 		optionalReader(&m.vmstat, fs.VmstatReader),
-		optionalReader(&m.netstat, fs.TCPExtReader),
+		optionalReader(&m.netstat, fs.ListenEventsReader),
 	)
 	for i, r := range [...]kernel.PSIResource{kernel.PSICPU, kernel.PSIMemory, kernel.PSIIO} {
 		err = errors.Join(err, optionalReader(&m.psi[i], func() (*kernel.Reader[kernel.PSI], error) { return fs.PSIReader(r) }))
@@ -42,16 +45,17 @@ func (m *machine) open(fs *kernel.FS) error {
 }
 
 func (m *machine) close() error {
-	err := errors.Join(m.meminfo.Close(), m.vmstat.Close(), m.netstat.Close(), m.kswapd.Close(), m.reclaim.Close())
+	err := errors.Join(m.stat.Close(), m.meminfo.Close(), m.vmstat.Close(), m.netstat.Close(), m.kswapd.Close(), m.reclaim.Close())
 	for _, r := range m.psi {
 		err = errors.Join(err, r.Close())
 	}
 	return err
 }
 
-// read fills in the plan's sample; stat is a reading of /proc/stat.
-func (m *machine) read(p *wire.Sample, stat *kernel.Stat) {
-	t := &stat.Total
+// read fills in the plan's sample.
+func (m *machine) read(p *wire.Sample) {
+	read(m.stat, &m.times)
+	t := &m.times.Total
 	p.BusyNs = scaled(t.Busy(), nanosPerTick)
 	p.UserNs = scaled(t.User.Plus(t.Nice), nanosPerTick)
 	p.SystemNs = scaled(t.System.Plus(t.IRQ).Plus(t.SoftIRQ), nanosPerTick)

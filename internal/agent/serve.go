@@ -44,6 +44,9 @@ type Options struct {
 	// Hold is the command line of the program that is Hold: brink's own
 	// executable and "hold".
 	Hold []string
+	// Alone says that the machine carries nothing but the agent's plan, so that
+	// the agent may go before everything else on it.
+	Alone bool
 }
 
 // farewellLimit is how long a lab may take to read the agent's last messages.
@@ -127,6 +130,11 @@ func (a *agent) endSampling(conn io.Closer) {
 func newAgent(conn io.ReadWriter, opts Options) (a *agent, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("becoming a subreaper: %w", err)
+	}
+	if opts.Alone {
+		if err := goFirst(); err != nil {
+			return nil, err
+		}
 	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)

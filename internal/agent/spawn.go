@@ -30,6 +30,7 @@ func newSpawner() *spawner {
 		// Never unlocked: the thread ends with the goroutine, and the kernel
 		// then kills whatever it started that is still there.
 		runtime.LockOSThread()
+		_ = goWithTheOthers() // to give up a priority is always allowed
 		for job := range s.jobs {
 			job()
 		}

@@ -82,9 +82,12 @@ func FuzzSwaps(f *testing.F)       { fuzzParser(f, "testdata/*/proc/swaps", pars
 func FuzzLoadavg(f *testing.F)     { fuzzParser(f, "testdata/*/proc/loadavg", parseLoadavg) }
 func FuzzPSI(f *testing.F)         { fuzzParser(f, "testdata/*/proc/pressure/*", parsePSI) }
 func FuzzNetstat(f *testing.F)     { fuzzParser(f, "testdata/*/proc/net/[ns]*", parseNetstat) }
-func FuzzPIDStat(f *testing.F)     { fuzzParser(f, "testdata/*/proc/[0-9]*/stat", parsePIDStat) }
-func FuzzPIDStatus(f *testing.F)   { fuzzParser(f, "testdata/*/proc/[0-9]*/status", parsePIDStatus) }
-func FuzzSchedStat(f *testing.F)   { fuzzParser(f, "testdata/*/proc/[0-9]*/schedstat", parseSchedStat) }
+func FuzzListenEvents(f *testing.F) {
+	fuzzParser(f, "testdata/*/proc/net/netstat", parseListenEvents)
+}
+func FuzzPIDStat(f *testing.F)   { fuzzParser(f, "testdata/*/proc/[0-9]*/stat", parsePIDStat) }
+func FuzzPIDStatus(f *testing.F) { fuzzParser(f, "testdata/*/proc/[0-9]*/status", parsePIDStatus) }
+func FuzzSchedStat(f *testing.F) { fuzzParser(f, "testdata/*/proc/[0-9]*/schedstat", parseSchedStat) }
 func FuzzChildren(f *testing.F) {
 	fuzzParser(f, "testdata/*/proc/[0-9]*/task/*/children", parseChildren)
 }

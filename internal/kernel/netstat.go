@@ -35,10 +35,42 @@ func (f *FS) NetstatReader() (*Reader[Netstat], error) {
 	)
 }
 
-// TCPExtReader opens /proc/net/netstat alone: for sampling. The kernel makes
-// snmp up anew for each reading.
-func (f *FS) TCPExtReader() (*Reader[Netstat], error) {
-	return newReader(f.root, "", part[Netstat]{name: "proc/net/netstat", parse: parseNetstat, single: true})
+// ListenEventsReader opens /proc/net/netstat for ListenOverflows and
+// ListenDrops alone: for sampling.
+func (f *FS) ListenEventsReader() (*Reader[Netstat], error) {
+	return newReader(f.root, "", part[Netstat]{name: "proc/net/netstat", parse: parseListenEvents, single: true})
+}
+
+// parseListenEvents reads no further than it must: the two stand early among
+// more than a hundred.
+func parseListenEvents(s *Netstat, b []byte) error {
+	names, rest := cutLine(b)
+	values, _ := cutLine(rest)
+	group, names := cutField(names)
+	same, values := cutField(values)
+	if string(group) != "TcpExt:" || !bytes.Equal(group, same) {
+		return parseNetstat(s, b) // another order
+	}
+	for !s.ListenOverflows.Known || !s.ListenDrops.Known {
+		var name, value []byte
+		name, names = cutField(names)
+		value, values = cutField(values)
+		if len(name) == 0 || len(value) == 0 {
+			break
+		}
+		dst := &s.ListenDrops
+		switch string(name) {
+		case "ListenOverflows":
+			dst = &s.ListenOverflows
+		case "ListenDrops":
+		default:
+			continue
+		}
+		if dst.Value, dst.Known = parseNum(value); !dst.Known {
+			return &FieldError{Line: 2, Field: string(name), Text: shorten(value), Want: wantNumber}
+		}
+	}
+	return nil
 }
 
 // parseNetstat reads pairs of lines: "Group: names..." and "Group: values...".

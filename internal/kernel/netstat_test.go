@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"os"
 	"strconv"
 	"testing"
 
@@ -77,4 +78,24 @@ func overflow(t *testing.T, port uint16) {
 	if err != unix.EINPROGRESS {
 		t.Fatalf("connect: %v, want EINPROGRESS", err)
 	}
+}
+
+// The short reading says what the whole one says, wherever the names stand.
+func TestListenEventsAgreeWithNetstat(t *testing.T) {
+	for _, text := range []string{
+		string(must[[]byte](t)(os.ReadFile("testdata/linux-3.10/proc/net/netstat"))),
+		"TcpExt: ListenDrops A ListenOverflows B\nTcpExt: 35 1 34 2\nIpExt: X\nIpExt: 1\n",
+		"IpExt: X\nIpExt: 1\nTcpExt: A ListenOverflows ListenDrops\nTcpExt: 9 3 4\n",
+		"TcpExt: A B\nTcpExt: 1 2\n",
+	} {
+		f, _ := tree(t, map[string]string{"proc/net/netstat": text})
+		whole, short := must[Netstat](t)(f.Netstat()), must[Netstat](t)(once(f.ListenEventsReader()))
+		wantEqual(t, "overflows", short.ListenOverflows, whole.ListenOverflows)
+		wantEqual(t, "drops", short.ListenDrops, whole.ListenDrops)
+	}
+	f, _ := tree(t, map[string]string{"proc/net/netstat": "TcpExt: ListenOverflows ListenDrops\nTcpExt: 3 x\n"})
+	s, err := once(f.ListenEventsReader())
+	wantFieldError(t, err, "proc/net/netstat", 2, "ListenDrops")
+	wantEqual(t, "overflows", s.ListenOverflows, num(3))
+	wantEqual(t, "drops", s.ListenDrops, Num{})
 }
