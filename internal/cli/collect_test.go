@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brink/internal/evidence"
+)
+
+// runCollect runs brink collect in this process.
+func runCollect(t *testing.T, args ...string) (code int, stderr string) {
+	t.Helper()
+	var out, fault bytes.Buffer
+	a := &app{stdout: &out, stderr: &fault}
+	cmd := a.collectCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&fault)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(context.Background())
+	if err != nil {
+		fault.WriteString(err.Error())
+	}
+	switch e := err.(type) {
+	case nil:
+		return exitDone, fault.String()
+	case *exitError:
+		return e.code, fault.String()
+	}
+	return -1, fault.String()
+}
+
+func TestCollectWritesABundleThatIsRead(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "case.tar.gz")
+	code, said := runCollect(t, "--every", "100ms", "--for", "300ms", "--out", out)
+	if code != exitDone || !strings.Contains(said, "readings in") {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	c, err := evidence.Read(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Readings) < 3 || !c.Has(evidence.HasReclaimRate) {
+		t.Errorf("%d readings", len(c.Readings))
+	}
+	if _, err := os.Stat(out + ".part"); err == nil {
+		t.Error("the part is left behind")
+	}
+	if code, said := runCollect(t, "--out", out); code != exitInput || !strings.Contains(said, "is there already") {
+		t.Errorf("a file that is there: exit code %d, %s", code, said)
+	}
+}
+
+func TestCollectRefusesWhatMakesNoSense(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "case.tar.gz")
+	for want, args := range map[string][]string{
+		"--every 1ms: it must be 100ms or more":      {"--every", "1ms"},
+		"--for 0s: it must be above 0":               {"--for", "0s"},
+		`"psi.memory.ful" is not one of`:             {"--on-trigger", "psi.memory.ful > 20"},
+		"names nothing to look at":                   {"--on-trigger", "1 > 0"},
+		"--host-name: it must not be empty":          {"--host-name", ""},
+		"--before 2h0m0s: it must be above 0 and at": {"--before", "2h"},
+	} {
+		code, said := runCollect(t, append(args, "--out", out)...)
+		if code != exitInput || !strings.Contains(said, want) || strings.Contains(said, "\n") {
+			t.Errorf("%v: exit code %d, %q, want %q", args, code, said, want)
+		}
+	}
+	if left, err := filepath.Glob(out + "*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

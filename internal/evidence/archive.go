@@ -1,0 +1,167 @@
+package evidence
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// archiveKind tells an archive by its first bytes.
+func archiveKind(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return "gzip"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return "zip"
+	case len(head) > 262 && string(head[257:262]) == "ustar":
+		return "tar"
+	}
+	return ""
+}
+
+// unpack takes in the files of an archive. Nothing is written: names lead
+// nowhere, links are left out, and sizes are those that were unpacked, not
+// those that the archive claims. An archive that ends in the middle gives what
+// it holds until there.
+func (g *gathered) unpack(kind string, r io.ReadSeeker, name string) error {
+	switch kind {
+	case "zip":
+		return g.unzip(r, name)
+	case "gzip":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			g.strange(name, "it is no whole gzip file: "+err.Error())
+			return nil
+		}
+		defer z.Close()
+		return g.gunzip(z, name)
+	}
+	g.untar(r, name)
+	return nil
+}
+
+// gunzip looks at what is compressed: a tar archive or a single file.
+func (g *gathered) gunzip(z io.Reader, name string) error {
+	head := make([]byte, 512)
+	n, err := io.ReadFull(z, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		g.strange(name, "it is no whole gzip file: "+err.Error())
+		return nil
+	}
+	rest := io.MultiReader(bytes.NewReader(head[:n]), z)
+	if archiveKind(head[:n]) == "tar" {
+		g.untar(rest, name)
+		return nil
+	}
+	g.entry(rest, strings.TrimSuffix(name, ".gz"))
+	return nil
+}
+
+func (g *gathered) untar(r io.Reader, archive string) {
+	t := tar.NewReader(r)
+	seen := 0
+	for !g.full {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			g.strange(archive, "the archive ends early: "+err.Error())
+			return
+		}
+		if seen++; seen > mostFiles {
+			g.strange(archive, fmt.Sprintf("what follows was not read: an archive may have %d entries", mostFiles))
+			return
+		}
+		name, ok := safeName(h.Name)
+		switch {
+		case h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader:
+		case !ok:
+			g.strange(archive, fmt.Sprintf("its entry %q leads out of the archive and was left out", shorten(h.Name)))
+		case h.Typeflag != tar.TypeReg:
+			g.strange(archive, fmt.Sprintf("its entry %q is no file (a link, a device) and was left out", shorten(h.Name)))
+		case !unwantedFile(name):
+			g.entry(t, name)
+		}
+	}
+}
+
+func (g *gathered) unzip(r io.ReadSeeker, archive string) error {
+	at, ok := r.(io.ReaderAt)
+	if !ok {
+		return errors.New("the archive cannot be read from its end")
+	}
+	size, err := r.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	z, err := zip.NewReader(at, size)
+	if err != nil {
+		g.strange(archive, "it is no whole zip file: "+err.Error())
+		return nil
+	}
+	for i, f := range z.File {
+		if g.full || i >= mostFiles {
+			break
+		}
+		name, ok := safeName(f.Name)
+		switch {
+		case strings.HasSuffix(f.Name, "/"):
+		case !ok:
+			g.strange(archive, fmt.Sprintf("its entry %q leads out of the archive and was left out", shorten(f.Name)))
+		case !f.Mode().IsRegular():
+			g.strange(archive, fmt.Sprintf("its entry %q is no file (a link, a device) and was left out", shorten(f.Name)))
+		case !unwantedFile(name):
+			g.zipped(f, name)
+		}
+	}
+	return nil
+}
+
+func (g *gathered) zipped(f *zip.File, name string) {
+	r, err := f.Open()
+	if err != nil {
+		g.strange(name, "it cannot be unpacked: "+err.Error())
+		return
+	}
+	defer r.Close()
+	g.entry(r, name)
+}
+
+// entry takes in one file of an archive, up to the bounds.
+func (g *gathered) entry(r io.Reader, name string) {
+	if !g.room(name) {
+		return
+	}
+	most := min(int64(mostFileSize), mostTotal-g.total)
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		g.strange(name, "it was read only in part: "+err.Error())
+	}
+	if int64(len(data)) > most {
+		data = data[:most]
+		g.strange(name, fmt.Sprintf("only its first %d MiB were read", most>>20))
+	}
+	if kind := archiveKind(data); kind != "" {
+		g.strange(name, "it is an archive inside an archive: unpack it first")
+		return
+	}
+	g.add(name, data, 0)
+}
+
+// safeName cleans a name of an archive; ok is false if it leads out of it.
+func safeName(name string) (string, bool) {
+	name = strings.ReplaceAll(name, `\`, "/")
+	if strings.ContainsRune(name, 0) || strings.HasPrefix(name, "/") {
+		return "", false
+	}
+	clean := path.Clean(name)
+	return clean, fs.ValidPath(clean) && clean != "." && len(clean) < 4096
+}

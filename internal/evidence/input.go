@@ -1,0 +1,224 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// Bounds of what is read: a case that somebody sent may be anything.
+const (
+	mostFiles    = 20_000
+	mostFileSize = 64 << 20
+	mostTotal    = 256 << 20
+	mostDepth    = 32
+)
+
+// file is a file of an input.
+type file struct {
+	name string // towards the reader: with slashes, below what was given
+	data []byte
+	// cut is how many bytes of its beginning were left out.
+	cut int64
+}
+
+func (f *file) base() string { return path.Base(f.name) }
+
+// gathered is the files of an input.
+type gathered struct {
+	files     []*file
+	strangers []Stranger
+	total     int64
+	full      bool
+}
+
+func (g *gathered) strange(name, why string) {
+	const most = 1000
+	if len(g.strangers) < most {
+		g.strangers = append(g.strangers, Stranger{File: shorten(name), Why: why})
+	}
+}
+
+// room reports whether another file may be taken in, and says once that not.
+func (g *gathered) room(name string) bool {
+	switch {
+	case g.full:
+		return false
+	case len(g.files) >= mostFiles:
+		g.strange(name, fmt.Sprintf("this and what follows was not read: an input may have %d files", mostFiles))
+	case g.total >= mostTotal:
+		g.strange(name, fmt.Sprintf("this and what follows was not read: an input may have %d MiB", mostTotal>>20))
+	default:
+		return true
+	}
+	g.full = true
+	return false
+}
+
+func (g *gathered) add(name string, data []byte, cut int64) {
+	g.files = append(g.files, &file{name: name, data: data, cut: cut})
+	g.total += int64(len(data))
+}
+
+// gather reads what a path names: a file, an archive, or a folder with all
+// below it. Symbolic links are not followed, but for the path itself.
+func (g *gathered) gather(ctx context.Context, name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a folder", name)
+		}
+		return g.fromDisk(name, filepath.Base(name))
+	}
+	return filepath.WalkDir(name, func(at string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rel, relErr := filepath.Rel(name, at)
+		if relErr != nil {
+			return relErr
+		}
+		rel = filepath.ToSlash(rel)
+		return g.visit(at, rel, d, err)
+	})
+}
+
+// visit takes in one entry of a folder.
+func (g *gathered) visit(at, rel string, d fs.DirEntry, err error) error {
+	switch {
+	case err != nil:
+		g.strange(rel, "it cannot be read: "+reasonOf(err))
+		if d != nil && d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	case g.full:
+		return fs.SkipAll
+	case d.IsDir():
+		if depth(rel) > mostDepth || unwantedDir(rel) {
+			return fs.SkipDir
+		}
+		return nil
+	case !d.Type().IsRegular():
+		if _, wanted := placeOf(rel); wanted {
+			g.strange(rel, "it is no regular file, and links are not followed")
+		}
+		return nil
+	case unwantedFile(rel):
+		return nil
+	}
+	if err := g.fromDisk(at, rel); err != nil {
+		g.strange(rel, "it cannot be read: "+reasonOf(err))
+	}
+	return nil
+}
+
+func depth(rel string) int { return bytes.Count([]byte(rel), []byte{'/'}) }
+
+// unwantedDir leaves out the parts of a tree that hold much and say nothing
+// here.
+func unwantedDir(rel string) bool {
+	parts := splitPath(rel)
+	for i, part := range parts {
+		if part == ".git" || part == "node_modules" {
+			return true
+		}
+		if part == "proc" && i+2 < len(parts) && isPID(parts[i+1]) {
+			return true
+		}
+		if part == "sys" && i+1 < len(parts) && (i == 0 || parts[i-1] != "proc") && parts[i+1] != "fs" {
+			return true
+		}
+	}
+	return false
+}
+
+// unwantedFile leaves out files of a tree's proc and sys that are not read.
+func unwantedFile(rel string) bool {
+	parts := splitPath(rel)
+	for _, part := range parts[:len(parts)-1] {
+		if part == "proc" || part == "sys" {
+			_, wanted := placeOf(rel)
+			return !wanted
+		}
+	}
+	return false
+}
+
+func splitPath(rel string) []string {
+	var parts []string
+	for rel != "" && rel != "." {
+		dir, last := path.Split(rel)
+		parts = append(parts, last)
+		rel = path.Clean(dir)
+		if dir == "" || rel == "/" {
+			break
+		}
+	}
+	slices.Reverse(parts)
+	return parts
+}
+
+// fromDisk reads one file: an archive is opened; of one that is too long the
+// end is kept, which is what the engineer came for.
+func (g *gathered) fromDisk(at, name string) error {
+	if !g.room(name) {
+		return nil
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if kind := archiveKind(head[:n]); kind != "" {
+		return g.unpack(kind, f, name)
+	}
+	if bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+		g.strange(name, "it is a database: give the run's directory, which holds a record.db")
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	cut := max(info.Size()-mostFileSize, 0)
+	if cut > 0 {
+		if _, err := f.Seek(cut, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostFileSize))
+	if err != nil {
+		return err
+	}
+	if cut > 0 {
+		_, data, _ = bytes.Cut(data, []byte{'\n'})
+	}
+	g.add(name, data, cut)
+	return nil
+}
+
+func reasonOf(err error) string {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return err.Error()
+}

@@ -1,0 +1,161 @@
+package evidence
+
+import (
+	"path"
+	"reflect"
+	"strings"
+
+	"brink/internal/kernel"
+)
+
+// readCgroup reads one cgroup; path is how it is called.
+func (t *tree) readCgroup(c *kernel.Cgroup, shown string) Cgroup {
+	g := Cgroup{Path: shown}
+	memory, memErr := c.Memory()
+	cpu, cpuErr := c.CPU()
+	dirs := cgroupDirs(c)
+	g.Version = dirs.version()
+	t.fillCgroup(&g.Memory, memory, dirs, "memory", memErr)
+	t.fillCgroup(&g.CPU, cpu, dirs, "cpu", cpuErr)
+	if dirs.unified != "" {
+		g.PSI = t.pressures(dirs.unified+"/", ".pressure", c.PSI)
+	} else {
+		g.PSI = noPressures("cgroup v1 has no pressure files")
+	}
+	t.withoutTotals(&g, dirs)
+	return g
+}
+
+func noPressures(why string) Pressures {
+	v := Missing(Absent, why)
+	s := Stall{v, v, v, v}
+	p := Pressure{s, s}
+	return Pressures{p, p, p, p}
+}
+
+// dirs are the directories of a cgroup by controller.
+type dirs struct {
+	unified string
+	v1      map[string]string
+}
+
+func (d dirs) version() string {
+	switch {
+	case d.unified != "" && len(d.v1) == 0:
+		return "v2"
+	case len(d.v1) > 0:
+		return "v1"
+	}
+	return ""
+}
+
+// dir is where a controller's file lies: cpuacct may be mounted apart from cpu.
+func (d dirs) dir(controller, file string) (dir, version string) {
+	if strings.HasPrefix(file, "cpuacct.") {
+		controller = "cpuacct"
+	}
+	if dir, ok := d.v1[controller]; ok {
+		return dir, "v1"
+	}
+	return d.unified, "v2"
+}
+
+// cgroupDirs tells the directories of a cgroup apart by their place in the
+// usual layout: v1 has one for each controller.
+func cgroupDirs(c *kernel.Cgroup) dirs {
+	d := dirs{v1: map[string]string{}}
+	for _, dir := range c.Dirs() {
+		rest, _ := strings.CutPrefix(dir, "sys/fs/cgroup/")
+		first, _, _ := strings.Cut(rest, "/")
+		known := false
+		for controller := range strings.SplitSeq(first, ",") {
+			switch controller {
+			case "cpu", "cpuacct", "memory":
+				d.v1[controller], known = dir, true
+			case "pids":
+				known = true
+			}
+		}
+		if !known {
+			d.unified = dir
+		}
+	}
+	return d
+}
+
+// fillCgroup sets the fields of one controller, each from the file that its
+// tag names.
+func (t *tree) fillCgroup(dst, src any, d dirs, controller string, err error) {
+	to, from := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src)
+	for i := range to.NumField() {
+		field := to.Type().Field(i)
+		number := from.FieldByName(field.Name)
+		unit := Bytes
+		if controller == "cpu" {
+			unit = Micros
+		}
+		if tag, ok := field.Tag.Lookup("unit"); ok {
+			unit = Unit(tag)
+		}
+		_, version := d.dir(controller, field.Tag.Get("v1"))
+		place := field.Tag.Get(version)
+		var v Value
+		if place == "" {
+			v = Missing(Absent, "cgroup "+version+" does not have it")
+		} else {
+			file, key, _ := strings.Cut(place, " ")
+			dir, _ := d.dir(controller, file)
+			o := t.read(path.Join(dir, file), err)
+			v = o.value(numOf(number), key, unit)
+			if err == nil && !v.Known && key == "" {
+				v.Detail = "the file is not there"
+			}
+		}
+		switch f := to.Field(i).Addr().Interface().(type) {
+		case *Value:
+			*f = v
+		case *Limit:
+			f.Value = v
+			if l, ok := number.Interface().(kernel.Limit); ok && l.Unlimited {
+				f.Unlimited, f.Detail = true, "there is no limit"
+			}
+		}
+	}
+}
+
+func numOf(v reflect.Value) kernel.Num {
+	switch n := v.Interface().(type) {
+	case kernel.Num:
+		return n
+	case kernel.Limit:
+		return n.Num
+	}
+	return kernel.Num{}
+}
+
+// withoutTotals takes the local numbers of a v1 memory.stat that has no totals,
+// as excerpts do: they leave the children out.
+func (t *tree) withoutTotals(g *Cgroup, d dirs) {
+	name := path.Join(d.v1["memory"], "memory.stat")
+	index := t.flat[name]
+	if g.Memory.Anon.Known || len(index) == 0 || d.v1["memory"] == "" {
+		return
+	}
+	o := t.from(name)
+	for _, f := range []struct {
+		dst  *Value
+		key  string
+		unit Unit
+	}{
+		{&g.Memory.Anon, "rss", Bytes}, {&g.Memory.File, "cache", Bytes}, {&g.Memory.Shmem, "shmem", Bytes},
+		{&g.Memory.ActiveFile, "active_file", Bytes}, {&g.Memory.InactiveFile, "inactive_file", Bytes},
+		{&g.Memory.FileMapped, "mapped_file", Bytes}, {&g.Memory.SwapCurrent, "swap", Bytes},
+		{&g.Memory.PgMajFault, "pgmajfault", Events}, {&g.Memory.PgFault, "pgfault", Events},
+		{&g.Memory.RefaultFile, "workingset_refault", Pages},
+	} {
+		if n, ok := index.number(f.key); ok && !f.dst.Known {
+			*f.dst = o.value(n, f.key, f.unit)
+			f.dst.Detail = "without children"
+		}
+	}
+}

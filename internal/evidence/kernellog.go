@@ -1,0 +1,196 @@
+package evidence
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	kmsgPrefix   = expression(`^(?:<\d+>)?\[ *(\d+\.\d{3,9})\](?:\[ *[TC]\d+\])? ?`)
+	kmsgDated    = expression(`^\[([^\]\d]{1,12} [^\]]{8,40})\] `)
+	kmsgMonthDay = expression(`(\d{1,2}月|\pL{3,9})\.? +(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})`)
+
+	oomSummary = expression(`^oom-kill:constraint=(CONSTRAINT_\w+),.*?,task_memcg=([^,]*),task=(.*),pid=(\d+),uid=\d+`)
+	oomMemcg   = expression(`,oom_memcg=([^,]*),`)
+	oomKilled  = expression(`(Memory cgroup out of memory|Out of memory|Out of memory \(oom_kill_allocating_task\))?[^:]*:? ?Killed process (\d+)(?: |, UID \d+, )\((.*?)\),? (?:total-vm|vsz)`)
+	oomAnonRSS = expression(`anon-rss:(\d+)kB`)
+	oomLimit   = expression(`^Task in (\S+) killed as a result of limit of (\S+)`)
+	oomInvoked = expression(`^(.*) invoked oom-killer: `)
+	oomBefore  = expression(`^(Memory cgroup out of memory|Out of memory): Kill process (\d+) \((.*)\) score`)
+	hungTask   = expression(`INFO: task (.*):(\d+) blocked for more than (\d+) seconds`)
+	synFlood   = expression(`[Pp]ossible SYN flooding on port (?:\S*:)?(\d+)`)
+	kernelText = expression(`^(?:Mem-Info|Node \d+ |Free swap  = |Total swap = |\d+ pages RAM|oom_reaper:|Tasks state|memory: usage \d+kB|swap: usage \d+kB|Memory cgroup stats|CPU: \d+ PID: |Call Trace:|Hardware name:)`)
+)
+
+// kernelLogState is what an OOM report, which is many lines, has said so far.
+type kernelLogState struct {
+	constraint     string // memcg, global; empty if not told
+	cgroup         string
+	summary        *Event // told, but the line about the kill has not come
+	summarySeconds float64
+}
+
+// kernelLine reads dmesg, the journal's kernel lines and /dev/kmsg as text. The
+// words of an OOM kill changed in 3.x, 4.19 and 5.x; whether it was the whole
+// machine or a cgroup that was out of memory stands in the summary, in the
+// line about the limit, or in the first words.
+//
+// https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/mm/oom_kill.c
+func kernelLine(l *logLine, s *logState) (Event, bool) {
+	text, stamped := kernelMessage(l)
+	k := &s.kernel
+	e := l.event("", FromKernel)
+	e.Text = strings.TrimSpace(l.text)
+	switch {
+	case oomSummary().MatchString(text):
+		k.flushTo(s.b)
+		k.readSummary(l, text)
+	case oomKilled().MatchString(text):
+		return k.killed(e, l, text), true
+	case oomBefore().MatchString(text):
+		k.constraint = constraintOf(oomBefore().FindStringSubmatch(text)[1])
+	case oomLimit().MatchString(text):
+		k.constraint, k.cgroup = "memcg", oomLimit().FindStringSubmatch(text)[2]
+	case oomInvoked().MatchString(text):
+		k.constraint, k.cgroup = "", ""
+		e.Kind, e.Comm = OOMInvoked, oomInvoked().FindStringSubmatch(text)[1]
+	case hungTask().MatchString(text):
+		m := hungTask().FindStringSubmatch(text)
+		e.Kind, e.Comm, e.PID, e.Elapsed = HungTask, m[1], atoi(m[2]), l.number(m[3], "blocked for", Seconds)
+	case synFlood().MatchString(text):
+		e.Kind, e.Port = SynFlood, atoi(synFlood().FindStringSubmatch(text)[1])
+	case stamped, kernelText().MatchString(text):
+	default:
+		return Event{}, false
+	}
+	return e, true
+}
+
+// kernelEvent says quickly whether a line may be one that kernelLine has a use
+// for.
+func kernelEvent(line string) bool {
+	for _, word := range [...]string{"oom-kill", "Killed process", "Kill process", "invoked oom-killer", "killed as a result of limit", "blocked for more than", "SYN flooding"} {
+		if strings.Contains(line, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// kernelMessage takes the kernel's own time off a line.
+func kernelMessage(l *logLine) (text string, stamped bool) {
+	if m := kmsgPrefix().FindStringSubmatchIndex(l.text); m != nil {
+		if s, err := strconv.ParseFloat(l.text[m[2]:m[3]], 64); err == nil && s >= 0 && s < 1e10 {
+			l.bootSeconds = s
+		}
+		return l.text[m[1]:], true
+	}
+	if m := kmsgDated().FindStringSubmatchIndex(l.text); m != nil && l.at.IsZero() {
+		if at, ok := localDate(l.text[m[2]:m[3]]); ok {
+			l.at = at
+			return l.text[m[1]:], true
+		}
+	}
+	return strings.TrimSpace(l.rest), false
+}
+
+func (k *kernelLogState) readSummary(l *logLine, text string) {
+	m := oomSummary().FindStringSubmatch(text)
+	e := l.event(OOMKill, FromKernel)
+	e.Comm, e.PID, e.Cgroup = m[3], atoi(m[4]), m[2]
+	k.constraint = "global"
+	if m[1] == "CONSTRAINT_MEMCG" {
+		k.constraint = "memcg"
+	}
+	if c := oomMemcg().FindStringSubmatch(text); c != nil {
+		k.cgroup = c[1]
+		e.Cgroup = c[1]
+	}
+	e.OOMGlobal = k.global()
+	k.summary, k.summarySeconds = &e, l.bootSeconds
+}
+
+// killed is the line about the kill, with what the lines before have told.
+func (k *kernelLogState) killed(e Event, l *logLine, text string) Event {
+	m := oomKilled().FindStringSubmatch(text)
+	e.Kind, e.PID, e.Comm = OOMKill, atoi(m[2]), m[3]
+	if rss := oomAnonRSS().FindStringSubmatch(text); rss != nil {
+		e.AnonRSS = l.number(rss[1], "anon-rss", Bytes).Times(1024, Bytes)
+	}
+	if m[1] != "" {
+		k.constraint = constraintOf(m[1])
+	}
+	if s := k.summary; s != nil && s.PID == e.PID {
+		e.Cgroup = s.Cgroup
+		k.summary = nil
+	} else if k.constraint == "memcg" {
+		e.Cgroup = k.cgroup
+	}
+	e.OOMGlobal = k.global()
+	return e
+}
+
+func constraintOf(words string) string {
+	if strings.HasPrefix(words, "Memory cgroup") {
+		return "memcg"
+	}
+	return "global"
+}
+
+func (k *kernelLogState) global() Tri {
+	switch k.constraint {
+	case "memcg":
+		return No
+	case "global":
+		return Yes
+	}
+	return Unsure
+}
+
+// flush takes in a summary whose kill the log does not have.
+func (k *kernelLogState) flush(r *logReader) { k.flushTo(r.b) }
+
+func (k *kernelLogState) flushTo(b *builder) {
+	if k.summary == nil {
+		return
+	}
+	if i := b.event(*k.summary); i >= 0 && k.summary.At.IsZero() && k.summarySeconds >= 0 {
+		b.booted[i] = k.summarySeconds
+	}
+	k.summary = nil
+}
+
+// months are the beginnings of the months' names in languages that dmesg -T
+// and journals have been seen in.
+var months = map[string]time.Month{
+	"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrz": 3, "maa": 3, "apr": 4, "avr": 4, "abr": 4,
+	"may": 5, "mai": 5, "maj": 5, "mei": 5, "mag": 5, "jun": 6, "juin": 6, "giu": 6, "jul": 7, "juil": 7, "lug": 7,
+	"aug": 8, "aoû": 8, "ago": 8, "sep": 9, "set": 9, "oct": 10, "okt": 10, "out": 10, "ott": 10, "nov": 11,
+	"dec": 12, "dez": 12, "déc": 12, "dic": 12,
+}
+
+// localDate reads the date of dmesg -T whatever language it is in.
+func localDate(text string) (time.Time, bool) {
+	m := kmsgMonthDay().FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	month := time.Month(0)
+	if digits, ok := strings.CutSuffix(m[1], "月"); ok {
+		month = time.Month(atoi(digits))
+	} else {
+		name := []rune(strings.ToLower(m[1]))
+		for _, n := range []int{4, 3} {
+			if found, ok := months[string(name[:min(n, len(name))])]; ok {
+				month = found
+				break
+			}
+		}
+	}
+	if month < 1 || month > 12 {
+		return time.Time{}, false
+	}
+	at := time.Date(atoi(m[6]), month, atoi(m[2]), atoi(m[3]), atoi(m[4]), atoi(m[5]), 0, time.UTC)
+	return at, plausible(at)
+}

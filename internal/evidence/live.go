@@ -1,0 +1,291 @@
+//go:build linux
+
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"brink/internal/clock"
+	"brink/internal/gauge"
+	"brink/internal/kernel"
+)
+
+// Live looks at this machine twice and at its servers in between. It starts
+// nothing, sends nothing, and needs no rights: what this user may not read is
+// listed in the case. Pages that it touches stay in memory where this user may
+// lock them, so that it answers while the machine thrashes.
+//
+// In a container it sees what the container shows: the host's /proc, its own
+// cgroup.
+func Live(ctx context.Context, o Options) (*Case, error) {
+	o.complete()
+	if o.Root != "/" {
+		return Read(ctx, o.Root)
+	}
+	l, err := openLive(o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	if err := l.watch(ctx, o); err != nil {
+		return nil, err
+	}
+	return l.result()
+}
+
+// live is a look at this machine.
+type live struct {
+	b       *builder
+	tree    *tree
+	clock   clock.Clock
+	gauge   *gauge.Gauge
+	diag    *kernel.SockDiag
+	sockets []kernel.ListenSocket
+	cgroups []liveCgroup
+	// seenCgroups are the contents of /proc/PID/cgroup that were met, with the
+	// path that they mean; cgroupOf are the paths by server.
+	seenCgroups map[string]string
+	cgroupOf    map[int]string
+	kswapd      *kernel.Kswapd
+	pools       pools
+	unlock      func()
+}
+
+type liveCgroup struct {
+	c      *kernel.Cgroup
+	path   string
+	own    bool
+	server string
+}
+
+func openLive(c clock.Clock) (*live, error) {
+	l := &live{b: newBuilder(), clock: c, seenCgroups: map[string]string{}, cgroupOf: map[int]string{}}
+	var why string
+	if l.unlock, why = lockPages(); why != "" {
+		l.b.c.Inputs = append(l.b.c.Inputs, Input{File: "this process", As: "its memory", Note: "not locked: " + why + "; under memory pressure it answers late"})
+	}
+	fs, err := kernel.Open("/")
+	if err != nil {
+		l.unlock()
+		return nil, fmt.Errorf("looking at this machine: %w", err)
+	}
+	l.tree = &tree{fs: fs, live: true, text: smallFile}
+	if l.gauge, err = gauge.New(gauge.Config{}); err != nil {
+		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
+	}
+	if l.diag, err = kernel.DialSockDiag(); err != nil {
+		l.b.gap(HasListeners, reasonFor(err), err.Error(), Source{File: "sock_diag"})
+	}
+	l.kswapd, _ = fs.Kswapd() // in a container there is none to be seen
+	return l, nil
+}
+
+func (l *live) close() {
+	if l.gauge != nil {
+		_ = l.gauge.Close()
+	}
+	if l.diag != nil {
+		_ = l.diag.Close()
+	}
+	_ = l.kswapd.Close()
+	_ = l.tree.fs.Close()
+	l.unlock()
+}
+
+// watch takes the first reading, looks at the servers until the time is up, and
+// takes the second.
+func (l *live) watch(ctx context.Context, o Options) error {
+	l.look()
+	l.followServers()
+	l.findCgroups()
+	l.take("t0")
+	looks, every := o.looks()
+	end := l.clock.Now().Add(o.For)
+	for i := 1; ; i++ {
+		left := end.Sub(l.clock.Now())
+		if left <= 0 {
+			break
+		}
+		if err := l.clock.Sleep(ctx, min(every, left)); err != nil {
+			return fmt.Errorf("looking at this machine: %w", err)
+		}
+		if l.gauge != nil && i >= looks-1 {
+			l.gauge.SetDetail(true) // what busy workers wait on is asked once
+		}
+		l.look()
+	}
+	l.take("t1")
+	return nil
+}
+
+// followServers keeps the gauge to the servers that the first look has found:
+// looking through all processes again would cost more than the readings.
+func (l *live) followServers() {
+	if l.gauge != nil {
+		l.gauge.Follow(l.pools.apps())
+	}
+}
+
+// look looks at the servers.
+func (l *live) look() {
+	if l.gauge == nil {
+		return
+	}
+	snap, err := l.gauge.Sample(l.clock.Now())
+	if err != nil {
+		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
+		return
+	}
+	l.pools.add(snap)
+}
+
+// take takes a reading.
+func (l *live) take(name string) {
+	r := Reading{Name: name, At: l.clock.Now(), View: ViewMachine}
+	r.AtFrom = Source{File: "this machine's clock"}
+	l.tree.readMachine(&r, l.b.c.Last())
+	l.takeListeners(&r)
+	l.tree.readSched(&r, l.pools.pids())
+	l.takeKswapd(&r)
+	for _, g := range l.cgroups {
+		one := l.tree.readCgroup(g.c, g.path)
+		one.Own, one.Server = g.own, g.server
+		r.Cgroups = append(r.Cgroups, one)
+	}
+	r.Machine.Root = triOf(os.Geteuid() == 0)
+	r.Machine.InContainer = l.inContainer()
+	if r.Machine.InContainer == Yes && r.View == ViewMachine {
+		r.View = ViewHost
+	}
+	if onLxcfs() && r.View != ViewMixed {
+		r.View = ViewMixed
+	}
+	l.b.c.Readings = append(l.b.c.Readings, r)
+}
+
+func (l *live) takeListeners(r *Reading) {
+	if l.diag == nil {
+		l.tree.readTables(r)
+		return
+	}
+	var err error
+	if l.sockets, err = l.diag.ListenSockets(l.sockets[:0]); err != nil {
+		l.tree.readTables(r)
+		return
+	}
+	for _, s := range l.sockets {
+		r.Listeners = append(r.Listeners, listenerOf(&s))
+	}
+	slices.SortStableFunc(r.Listeners, func(a, b Listener) int { return strings.Compare(a.Address, b.Address) })
+}
+
+func listenerOf(s *kernel.ListenSocket) Listener {
+	o := &origin{file: "sock_diag"}
+	address := s.Local.String()
+	return Listener{
+		Address: address, Port: int(s.Local.Port()),
+		Queue:   Known(float64(s.Queue), Events, Source{File: "sock_diag", Field: "idiag_rqueue " + address}),
+		Backlog: o.value(s.Backlog, "idiag_wqueue "+address, Events), Drops: o.value(s.Drops, "sk_drops "+address, Events),
+	}
+}
+
+func (l *live) takeKswapd(r *Reading) {
+	from := Source{File: "/proc/<kswapd>/stat", Field: "utime+stime"}
+	r.KswapdTime = Missing(Denied, "the kernel's threads cannot be seen from here", from)
+	if l.kswapd == nil {
+		return
+	}
+	if ticks, err := l.kswapd.Ticks(); err == nil {
+		r.KswapdTime = Known(float64(ticks)/kernel.UserHz, Seconds, from)
+	}
+}
+
+// inContainer tells a container by the marks that runtimes leave. The kernel's
+// own threads, of which pid 2 is the parent, are not visible in a pid namespace
+// of one's own.
+func (l *live) inContainer() Tri {
+	if l.kswapd != nil {
+		return No
+	}
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return Yes
+		}
+	}
+	for _, name := range []string{"KUBERNETES_SERVICE_HOST", "WEBSITE_INSTANCE_ID", "CONTAINER_APP_NAME", "container"} {
+		if os.Getenv(name) != "" {
+			return Yes
+		}
+	}
+	return Unsure
+}
+
+// onLxcfs says that meminfo is a file of lxcfs.
+func onLxcfs() bool {
+	text, err := smallFile("proc/self/mountinfo")
+	return err == nil && strings.Contains(text, "/proc/meminfo") && strings.Contains(text, "lxcfs")
+}
+
+// result puts the case together.
+func (l *live) result() (*Case, error) {
+	b := l.b
+	b.c.Inputs = append(b.c.Inputs, Input{File: "/", As: "this machine, live"})
+	b.c.Gaps = append(b.c.Gaps, l.tree.gaps...)
+	b.c.Pools = l.seenPools()
+	l.readKernelLog()
+	judgeFrozen(b.c.Readings)
+	return b.finish()
+}
+
+// seenPools returns the pools with the cgroups that they are in, and notes the
+// sockets whose processes cannot be looked at.
+func (l *live) seenPools() []Pool {
+	pools, hidden := l.pools.pools(), 0
+	for i := range pools {
+		pools[i].Cgroup = l.cgroupOf[pools[i].PID]
+		if pools[i].PID == 0 {
+			hidden++
+		}
+	}
+	if hidden > 0 {
+		l.b.gap(HasPools, Denied, fmt.Sprintf("the processes behind %d listening sockets may not be looked at from here", hidden), Source{File: "/proc"})
+	}
+	return pools
+}
+
+// readKernelLog reads what the kernel has logged since boot, as far as its
+// buffer goes.
+func (l *live) readKernelLog() {
+	lines, err := kernelMessages()
+	from := Source{File: "/dev/kmsg"}
+	if err != nil {
+		l.b.gap(HasKernelLog, reasonFor(err), "without it an OOM kill cannot be proven: "+err.Error(), from)
+		return
+	}
+	r := l.b.newLog("/dev/kmsg")
+	r.log.As, r.log.Origin, r.origin = "kernel log", FromKernel, FromKernel
+	for i, line := range lines {
+		if r.log.Lines++; kernelEvent(line) {
+			r.line(i+1, line, time.Time{}, "")
+			r.log.Lines--
+		}
+	}
+	r.close()
+	l.b.c.Inputs = append(l.b.c.Inputs, Input{File: "/dev/kmsg", As: "kernel log"})
+}
+
+func reasonFor(err error) Reason {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return Denied
+	case errors.Is(err, kernel.ErrUnavailable), errors.Is(err, os.ErrNotExist):
+		return Absent
+	}
+	return Unreadable
+}

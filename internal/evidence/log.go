@@ -1,0 +1,260 @@
+package evidence
+
+import (
+	"bytes"
+	"strings"
+	"time"
+)
+
+// logLine is one line of a log without what shippers put before it.
+type logLine struct {
+	n    int
+	text string // with the time that the program wrote itself
+	rest string // without it
+	at   time.Time
+	app  string // of the prefix that docker compose or kubectl adds
+	file string
+	// bootSeconds is a kernel log's time, -1 if there is none.
+	bootSeconds float64
+}
+
+func (l *logLine) from() Source { return Source{File: l.file, Line: l.n} }
+
+// event begins an event of the line.
+func (l *logLine) event(kind EventKind, origin Origin) Event {
+	return Event{At: l.at, Kind: kind, Origin: origin, App: l.app, From: l.from(), Text: strings.TrimSpace(l.text)}
+}
+
+// number makes a value of a number in the line, missing if it is none.
+func (l *logLine) number(text, field string, unit Unit) Value {
+	from := l.from()
+	from.Field = field
+	return parsedNumber(text, unit, from)
+}
+
+// lineFormat knows the lines of one program.
+type lineFormat struct {
+	as     string
+	origin Origin
+	// hints are words of which one is in each of the program's lines. Looking
+	// for them first keeps long logs of others cheap.
+	hints []string
+	// line takes in a line; ok says that it is one of this program's, and an
+	// event without a kind that it says nothing of interest.
+	line func(l *logLine, s *logState) (e Event, ok bool)
+}
+
+func (f *lineFormat) mayBe(text string) bool {
+	for _, h := range f.hints {
+		if strings.Contains(text, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// logState is what the lines of one file have said so far.
+type logState struct {
+	b       *builder
+	version string
+	before  time.Time
+	kernel  kernelLogState
+	pools   []Pool
+}
+
+// lineFormats are tried in this order on each line.
+var lineFormats = []lineFormat{
+	{"kernel log", FromKernel, []string{"[", "oom-kill", "Kill", "Mem-Info", "swap", "pages RAM", "Node ", "limit of", "blocked for", "SYN flood"}, kernelLine},
+	{"gunicorn", FromServer, []string{"] [", "orker", "WORKER", "gunicorn", "Listening at"}, gunicornLine},
+	{"uvicorn", FromServer, []string{"INFO: ", "ERROR: ", "WARNING: ", "CRITICAL: "}, uvicornLine},
+	{"App Service docker log", FromPlatform, []string{"INFO ", "WARN", "ERROR ", "FATAL "}, dockerLogLine},
+	{"nginx error", FromServer, []string{"#"}, nginxLine},
+	{"php-fpm", FromServer, []string{"[pool ", "fpm"}, phpfpmLine},
+	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found"}, uwsgiLine},
+	{"Puma", FromServer, []string{"Puma", "uma version", "booted", "timed out worker", "Listening on", "threads:", "Workers:", "Gracefully", "Goodbye"}, pumaLine},
+	{"Apache error", FromServer, []string{"error]", "notice]", "warn]", "crit]", "info]", "emerg]", "alert]", "debug]"}, apacheLine},
+	{"Tomcat", FromServer, []string{"threads", "Hikari", "OutOfMemory", "startup", "Tomcat", "Protocol", "org.apache", "SEVERE", "WARNING: ", "INFO: ", "FINE: "}, tomcatLine},
+	{".NET", FromServer, []string{"listening on", "Redis", "Timeout ", "pool starvation", "heartbeat", "Microsoft.Hosting", "Application started"}, dotnetLine},
+	{"PostgreSQL", FromServer, []string{":  "}, postgresLine},
+	{"Container Apps system log", FromPlatform, []string{"Warning", "Normal", "Error"}, containerAppsLine},
+	{"Kubernetes events", FromKubernetes, []string{"Warning", "Normal"}, kubeEventLine},
+	{"Node.js", FromServer, []string{"FATAL ERROR", "EADDRINUSE", "Cannot find module", "SyntaxError", "ERR_MODULE", "istening", "unning on"}, nodeLine},
+}
+
+const (
+	mostLine  = 8 << 10
+	mostLines = 2_000_000
+)
+
+// logReader reads the lines of one log, from a file or the cells of a table.
+type logReader struct {
+	b      *builder
+	state  logState
+	log    Log
+	hits   map[string]int
+	origin Origin // of lines that no format knows
+	first  *logLine
+	last   *logLine
+	// lastAt is the time of the latest line that has one.
+	lastAt time.Time
+	// descending counts lines that are older than the one before: exports may
+	// have the newest first.
+	descending, ascending int
+}
+
+func (b *builder) newLog(file string) *logReader {
+	return &logReader{
+		b: b, hits: map[string]int{}, origin: FromServer,
+		state: logState{b: b}, log: Log{File: file, Silence: Missing(NotSeen, "the lines carry no time", Source{File: file})},
+	}
+}
+
+// parseLog reads a file of lines; ok is false if no program's lines are in it
+// and nothing says that it is a log.
+func (b *builder) parseLog(f *file) bool {
+	r := b.newLog(f.name)
+	n := 0
+	for line := range bytes.Lines(f.data) {
+		if n++; n > mostLines {
+			b.gap(HasServerLog, TooMuch, "a log may have 2,000,000 lines", Source{File: f.name, Line: n})
+			break
+		}
+		r.line(n, string(bytes.TrimRight(line[:min(len(line), mostLine)], "\r\n")), time.Time{}, "")
+	}
+	known := 0
+	for _, hits := range r.hits {
+		known += hits
+	}
+	if known == 0 && !namedLog(f.base()) && r.lastAt.IsZero() {
+		return false
+	}
+	r.close()
+	b.input(f, r.log.As, "")
+	return true
+}
+
+// namedLog says that a file's name calls it a log.
+func namedLog(base string) bool {
+	base = strings.ToLower(base)
+	for _, word := range []string{"log", "console", "stdout", "stderr", "dmesg", "catalina", "journal"} {
+		if strings.Contains(base, word) {
+			return true
+		}
+	}
+	return strings.HasSuffix(base, ".out")
+}
+
+// line takes in one line. at and app are what a table's other columns say.
+func (r *logReader) line(n int, text string, at time.Time, app string) {
+	r.log.Lines++
+	l := unwrap(n, r.log.File, text)
+	if l.at.IsZero() {
+		l.at = at
+	}
+	if app != "" {
+		l.app = app
+	}
+	if strings.TrimSpace(l.text) == "" {
+		return
+	}
+	r.covers(l)
+	for i := range lineFormats {
+		format := &lineFormats[i]
+		if !format.mayBe(l.text) {
+			continue
+		}
+		e, ok := format.line(l, &r.state)
+		if !ok {
+			continue
+		}
+		r.hits[format.as]++
+		if e.Kind != "" {
+			r.take(e, l)
+		}
+		return
+	}
+	if strings.Contains(l.text, "] [") && gunicornTorn().MatchString(l.text) {
+		r.log.Garbled++
+		return
+	}
+	if appErrorText(l.text) {
+		r.take(l.event(AppError, FromServer), l)
+		return
+	}
+	if r.first == nil {
+		r.first = l
+	}
+	r.last = l
+}
+
+func (r *logReader) take(e Event, l *logLine) {
+	i := r.b.event(e)
+	if i >= 0 && l.at.IsZero() && l.bootSeconds >= 0 {
+		r.b.booted[i] = l.bootSeconds
+	}
+}
+
+// covers notes the time that the log covers and its longest silence.
+func (r *logReader) covers(l *logLine) {
+	if l.at.IsZero() {
+		return
+	}
+	if r.log.From.IsZero() || l.at.Before(r.log.From) {
+		r.log.From = l.at
+	}
+	if l.at.After(r.log.To) {
+		r.log.To = l.at
+	}
+	if !r.lastAt.IsZero() {
+		gap, began := l.at.Sub(r.lastAt), r.lastAt
+		if gap < 0 {
+			r.descending++
+			gap, began = -gap, l.at
+		} else if gap > 0 {
+			r.ascending++
+		}
+		if s := gap.Seconds(); !r.log.Silence.Known || s > r.log.Silence.Number {
+			r.log.Silence = Known(s, Seconds, l.from())
+			r.log.SilenceAt = began
+		}
+	}
+	r.lastAt = l.at
+}
+
+// appErrorText says that a line of a program that is not known names an error.
+func appErrorText(text string) bool {
+	for _, word := range []string{"Traceback (most recent call last)", "Exception", "Error:", "ERROR", "FATAL", "fatal:", "panic:"} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// close names the log by the program that most of its lines are of, and keeps
+// the first and the last line of the app's own.
+func (r *logReader) close() {
+	r.state.kernel.flush(r)
+	best, name := 0, "console"
+	for _, format := range lineFormats {
+		if r.hits[format.as] > best {
+			best, name = r.hits[format.as], format.as
+			r.log.Origin = format.origin
+		}
+	}
+	if r.log.As == "" {
+		r.log.As = name
+	}
+	if r.log.Origin == "" {
+		r.log.Origin = r.origin
+	}
+	r.log.Version = r.state.version
+	if r.first != nil {
+		r.take(r.first.event(AppProgress, FromServer), r.first)
+	}
+	if r.last != nil && r.last != r.first {
+		r.take(r.last.event(AppProgress, FromServer), r.last)
+	}
+	r.b.c.Logs = append(r.b.c.Logs, r.log)
+	r.b.c.Pools = append(r.b.c.Pools, r.state.pools...)
+}

@@ -1,0 +1,245 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"brink/internal/record"
+)
+
+// ErrNothing says that an input holds nothing that was understood.
+var ErrNothing = errors.New("nothing in it was understood")
+
+// Read makes a case of what paths name: files, folders, a captured tree, a
+// bundle of [Collect], the directory of a run. All of them together are one
+// case. Files are recognised by their contents; what is not understood is
+// listed in the case. The error is [ErrNothing] if nothing was understood, and
+// otherwise about a path that cannot be read.
+func Read(ctx context.Context, paths ...string) (*Case, error) {
+	var g gathered
+	var runs []string
+	for _, p := range paths {
+		if isRun(p) {
+			runs = append(runs, p)
+			continue
+		}
+		if err := g.gather(ctx, p); err != nil {
+			return nil, fmt.Errorf("reading evidence: %w", err)
+		}
+	}
+	c, err := assemble(ctx, g.files, g.strangers)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range runs {
+		if err := c.addRun(ctx, p, Window{}); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Inputs) == 0 {
+		return c, fmt.Errorf("%s: %w%s", strings.Join(paths, ", "), ErrNothing, firstReason(c.Strangers))
+	}
+	return c, nil
+}
+
+func firstReason(strangers []Stranger) string {
+	if len(strangers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", strangers[0].File, strangers[0].Why)
+}
+
+// ReadArchive makes a case of an archive that is read from r, such as a bundle
+// on standard input.
+func ReadArchive(ctx context.Context, name string, r io.Reader) (*Case, error) {
+	const most = 128 << 20
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading evidence: %s: %w", name, err)
+	}
+	if len(data) > most {
+		return nil, fmt.Errorf("reading evidence: %s has more than %d MiB, the most that is read", name, most>>20)
+	}
+	var g gathered
+	if kind := archiveKind(data); kind != "" {
+		err = g.unpack(kind, bytes.NewReader(data), name)
+	} else {
+		g.add(name, data, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading evidence: %s: %w", name, err)
+	}
+	c, err := assemble(ctx, g.files, g.strangers)
+	if err == nil && len(c.Inputs) == 0 {
+		err = fmt.Errorf("%s: %w%s", name, ErrNothing, firstReason(c.Strangers))
+	}
+	return c, err
+}
+
+// FromFiles makes a case of files in memory, by name.
+func FromFiles(files map[string][]byte) (*Case, error) {
+	var list []*file
+	for _, name := range sortedKeys(files) {
+		list = append(list, &file{name: name, data: files[name]})
+	}
+	return assemble(context.Background(), list, nil)
+}
+
+// isRun tells the directory of a run, or its record, from other paths.
+func isRun(p string) bool {
+	info, err := os.Stat(p)
+	if err != nil {
+		return false
+	}
+	if !info.IsDir() {
+		return filepath.Base(p) == record.FileName
+	}
+	_, err = os.Stat(filepath.Join(p, record.FileName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// assemble recognises each file and puts the case together.
+func assemble(ctx context.Context, files []*file, strangers []Stranger) (*Case, error) {
+	b := newBuilder()
+	b.c.Strangers = strangers
+	slices.SortStableFunc(files, func(a, b *file) int { return strings.Compare(a.name, b.name) })
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b.take(f)
+	}
+	return b.finish()
+}
+
+// format is one kind of file. parse is false if the file is not of that kind
+// after all, in which case it has not touched the builder.
+type format struct {
+	as    string
+	parse func(b *builder, f *file) bool
+}
+
+// formats are tried in this order.
+var formats = []format{
+	{"JSON", (*builder).parseJSON},
+	{"listening sockets (ss)", (*builder).parseSS},
+	{"nstat", (*builder).parseNstat},
+	{"vmstat", (*builder).parseVmstatTool},
+	{"top", (*builder).parseTop},
+	{"processes (ps)", (*builder).parsePS},
+	{"php-fpm pool", (*builder).parsePoolConf},
+	{"probe settings", (*builder).parseProbeText},
+	{"table", (*builder).parseTable},
+	{"start command", (*builder).parseStartCommand},
+	{"log", (*builder).parseLog},
+}
+
+// take recognises a file and takes in what it says.
+func (b *builder) take(f *file) {
+	f.data = bytes.TrimPrefix(f.data, []byte("\xef\xbb\xbf"))
+	if decoded, ok := fromUTF16(f.data); ok {
+		f.data = decoded
+	}
+	if p, ok := placeOf(f.name); ok {
+		b.takeKernel(p, f)
+		return
+	}
+	if ok := b.parseMeta(f); ok {
+		return
+	}
+	if len(bytes.TrimSpace(f.data)) == 0 {
+		b.empty(f)
+		return
+	}
+	if !textual(f.data) {
+		b.strange(f, "it is not text")
+		return
+	}
+	if rel, ok := looseKernelFile(f); ok {
+		dir := strings.TrimSuffix(f.name, f.base())
+		b.takeKernel(place{group: strings.Trim(dir, "/"), rel: rel}, f)
+		return
+	}
+	for i := range formats {
+		if formats[i].parse(b, f) {
+			return
+		}
+	}
+	b.strange(f, "no format that is known: "+b.firstWords(f))
+}
+
+func (b *builder) takeKernel(p place, f *file) {
+	b.kernel.add(p, f)
+	b.input(f, "kernel file", "")
+}
+
+// empty takes in a file without contents: of a log, that it says nothing is
+// evidence too.
+func (b *builder) empty(f *file) {
+	if !namedLog(f.base()) {
+		b.strange(f, "it is empty")
+		return
+	}
+	b.input(f, "empty log", "an export can be empty although there was something to log")
+	b.c.Logs = append(b.c.Logs, Log{File: f.name, As: "empty", Origin: logOriginOf(f.base()),
+		Silence: Missing(NotSeen, "the log is empty", Source{File: f.name})})
+}
+
+// logOriginOf guesses whose a log is that has no lines to tell.
+func logOriginOf(base string) Origin {
+	base = strings.ToLower(base)
+	for _, word := range []string{"system", "platform", "docker"} {
+		if strings.Contains(base, word) {
+			return FromPlatform
+		}
+	}
+	if strings.Contains(base, "dmesg") || strings.Contains(base, "kern") {
+		return FromKernel
+	}
+	return FromServer
+}
+
+func (b *builder) firstWords(f *file) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(f.data), []byte{'\n'})
+	const most = 60
+	text := strings.ToValidUTF8(string(line[:min(len(line), most)]), "")
+	return fmt.Sprintf("it begins with %q", text)
+}
+
+// textual reports whether data looks like text: no zero bytes and mostly valid.
+func textual(data []byte) bool {
+	head := data[:min(len(data), 8<<10)]
+	if bytes.IndexByte(head, 0) >= 0 {
+		return false
+	}
+	bad := 0
+	for i := 0; i < len(head); {
+		r, size := utf8.DecodeRune(head[i:])
+		if r == utf8.RuneError && size == 1 {
+			bad++
+		}
+		i += size
+	}
+	return bad*10 <= len(head)
+}
+
+// fromUTF16 decodes what PowerShell's redirection writes.
+func fromUTF16(data []byte) ([]byte, bool) {
+	if len(data) < 2 || data[0] != 0xff || data[1] != 0xfe {
+		return nil, false
+	}
+	out := make([]byte, 0, len(data)/2)
+	for i := 2; i+1 < len(data); i += 2 {
+		out = utf8.AppendRune(out, rune(data[i])|rune(data[i+1])<<8)
+	}
+	return out, true
+}

@@ -1,0 +1,168 @@
+package evidence
+
+import "slices"
+
+// Signal is a kind of evidence that a rule may need.
+type Signal string
+
+// The signals. Those with "rate" need two readings and the time between.
+const (
+	HasMeminfo     Signal = "meminfo"
+	HasAvailable   Signal = "MemAvailable"
+	HasSwap        Signal = "swap size"
+	HasVmstat      Signal = "vmstat"
+	HasReclaimRate Signal = "reclaim rate"
+	HasSwapRate    Signal = "swap rate"
+	HasRefaultRate Signal = "refault rate"
+	HasMemoryPSI   Signal = "memory pressure"
+	HasCPUPSI      Signal = "cpu pressure"
+	HasIOPSI       Signal = "io pressure"
+	HasCPURate     Signal = "cpu use"
+	HasLoad        Signal = "load"
+	HasCgroupMem   Signal = "cgroup memory"
+	HasCgroupCPU   Signal = "cgroup cpu"
+	HasThrottle    Signal = "throttle rate"
+	HasListeners   Signal = "accept queues"
+	HasUnixQueues  Signal = "unix accept queues"
+	HasOverflows   Signal = "listen overflow rate"
+	HasPools       Signal = "worker pools"
+	HasSched       Signal = "run queue delay"
+	HasKernelLog   Signal = "kernel log"
+	HasServerLog   Signal = "server log"
+	HasPlatformLog Signal = "platform log"
+	HasContainers  Signal = "container states"
+	HasRequests    Signal = "requests"
+	HasMetrics     Signal = "metrics"
+	HasConfig      Signal = "start command"
+	HasProcesses   Signal = "processes"
+)
+
+// Signals lists all signals.
+func Signals() []Signal { return slices.Clone(allSignals) }
+
+var allSignals = []Signal{
+	HasMeminfo, HasAvailable, HasSwap, HasVmstat, HasReclaimRate, HasSwapRate, HasRefaultRate,
+	HasMemoryPSI, HasCPUPSI, HasIOPSI, HasCPURate, HasLoad, HasCgroupMem, HasCgroupCPU, HasThrottle,
+	HasListeners, HasUnixQueues, HasOverflows, HasPools, HasSched, HasKernelLog, HasServerLog,
+	HasPlatformLog, HasContainers, HasRequests, HasMetrics, HasConfig, HasProcesses,
+}
+
+// Has reports whether the case holds a signal.
+func (c *Case) Has(s Signal) bool {
+	level := func(get func(*Reading) Value) bool { return c.Latest(get).Known }
+	rate := func(get func(*Reading) Value) bool { return c.Rate(get).Known }
+	switch s {
+	case HasMeminfo:
+		return level(func(r *Reading) Value { return r.Meminfo.MemTotal })
+	case HasAvailable:
+		return level(func(r *Reading) Value { return r.Meminfo.MemAvailable })
+	case HasSwap:
+		return level(func(r *Reading) Value { return r.Meminfo.SwapTotal })
+	case HasVmstat:
+		return level(func(r *Reading) Value { return r.Vmstat.PgscanKswapd.Else(r.Vmstat.Pswpin) })
+	case HasReclaimRate:
+		return rate(func(r *Reading) Value { return r.Vmstat.PgscanKswapd.Else(r.Vmstat.PgscanDirect) })
+	case HasSwapRate:
+		return rate(func(r *Reading) Value { return r.Vmstat.Pswpin }) ||
+			slices.ContainsFunc(c.Activities, func(a Activity) bool { return a.SwapIn.Known && !a.SinceBoot })
+	case HasRefaultRate:
+		return rate(func(r *Reading) Value { return r.Vmstat.WorkingsetRefaultFile })
+	case HasMemoryPSI:
+		return level(func(r *Reading) Value { return r.PSI.Memory.Some.Avg10 })
+	case HasCPUPSI:
+		return level(func(r *Reading) Value { return r.PSI.CPU.Some.Avg10 })
+	case HasIOPSI:
+		return level(func(r *Reading) Value { return r.PSI.IO.Some.Avg10 })
+	case HasCPURate:
+		return rate(func(r *Reading) Value { return r.CPU.User }) ||
+			slices.ContainsFunc(c.Activities, func(a Activity) bool { return a.User.Known && !a.SinceBoot })
+	case HasLoad:
+		return level(func(r *Reading) Value { return r.Machine.Load1 })
+	}
+	return c.hasMore(s)
+}
+
+func (c *Case) hasMore(s Signal) bool {
+	log := func(origins ...Origin) bool {
+		return slices.ContainsFunc(c.Logs, func(l Log) bool { return slices.Contains(origins, l.Origin) })
+	}
+	switch s {
+	case HasCgroupMem:
+		return c.anyCgroup(func(g *Cgroup) bool { return g.Memory.Current.Known || g.Memory.EventMax.Known || g.Memory.Anon.Known })
+	case HasCgroupCPU:
+		return c.anyCgroup(func(g *Cgroup) bool { return g.CPU.UsageMicros.Known || g.CPU.Periods.Known })
+	case HasThrottle:
+		return slices.ContainsFunc(c.CgroupPaths(), func(path string) bool {
+			return c.Delta(OfCgroup(path, func(g *Cgroup) Value { return g.CPU.Periods })).Known
+		})
+	case HasListeners:
+		return c.anyListener(func(l *Listener) bool { return !l.Unix && l.Queue.Known })
+	case HasUnixQueues:
+		return c.anyListener(func(l *Listener) bool { return l.Unix && l.Queue.Known })
+	case HasOverflows:
+		return c.Delta(func(r *Reading) Value { return r.Netstat.ListenOverflows }).Known
+	case HasPools:
+		return len(c.Pools) > 0
+	case HasSched:
+		return slices.ContainsFunc(c.Readings, func(r Reading) bool { return len(r.Sched) > 0 })
+	case HasKernelLog:
+		return log(FromKernel)
+	case HasServerLog:
+		return log(FromServer)
+	case HasPlatformLog:
+		return log(FromPlatform, FromKubernetes, FromDocker)
+	case HasContainers:
+		return len(c.Containers) > 0
+	case HasRequests:
+		return len(c.Requests) > 0
+	case HasMetrics:
+		return len(c.Series) > 0 || len(c.Tables) > 0
+	case HasConfig:
+		return len(c.Config.Start) > 0
+	case HasProcesses:
+		return len(c.Processes) > 0
+	}
+	return false
+}
+
+func (c *Case) anyCgroup(ok func(*Cgroup) bool) bool {
+	for i := range c.Readings {
+		for j := range c.Readings[i].Cgroups {
+			if ok(&c.Readings[i].Cgroups[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *Case) anyListener(ok func(*Listener) bool) bool {
+	for i := range c.Readings {
+		for j := range c.Readings[i].Listeners {
+			if ok(&c.Readings[i].Listeners[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Unseen lists the signals that the case does not hold, with the reason where
+// one was recorded.
+func (c *Case) Unseen() []Gap {
+	var gaps []Gap
+	for _, s := range allSignals {
+		if c.Has(s) {
+			continue
+		}
+		gap := Gap{What: s, Why: NotSeen}
+		for _, g := range c.Gaps {
+			if g.What == s {
+				gap = g
+				break
+			}
+		}
+		gaps = append(gaps, gap)
+	}
+	return gaps
+}

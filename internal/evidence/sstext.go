@@ -1,0 +1,125 @@
+package evidence
+
+import (
+	"bytes"
+	"strings"
+)
+
+var ssProcess = expression(`users:\(\("([^"]*)",pid=(\d+)`)
+
+// parseSS reads what ss prints of listening sockets, with or without the column
+// Netid and the process. Recv-Q of a listener is its queue, Send-Q the limit.
+//
+// https://man7.org/linux/man-pages/man8/ss.8.html
+func (b *builder) parseSS(f *file) bool {
+	first, _, _ := bytes.Cut(f.data, []byte{'\n'})
+	if !bytes.Contains(first, []byte("Recv-Q")) || !bytes.Contains(first, []byte("Local Address")) {
+		return false
+	}
+	netid := bytes.HasPrefix(bytes.TrimSpace(first), []byte("Netid"))
+	var list []Listener
+	n := 0
+	for line := range bytes.Lines(f.data) {
+		if n++; n == 1 {
+			continue
+		}
+		if l, ok := ssLine(f.name, n, string(line[:min(len(line), 4096)]), netid); ok && len(list) < mostSockets {
+			list = append(list, l)
+		}
+	}
+	b.c.Readings = append(b.c.Readings, Reading{Name: listenersOnly + readingOf(f.name), Listeners: list})
+	note := ""
+	if len(list) == 0 {
+		note = "it shows no listening socket"
+	}
+	b.input(f, "listening sockets (ss)", note)
+	return true
+}
+
+const (
+	mostSockets = 10_000
+	// listenersOnly marks a reading that has only listeners: it is merged with
+	// the reading whose name follows.
+	listenersOnly = "\x00listeners "
+)
+
+func ssLine(file string, n int, line string, netid bool) (Listener, bool) {
+	words := strings.Fields(line)
+	if netid && len(words) > 0 {
+		if words[0] == "u_str" || words[0] == "u_seq" || words[0] == "tcp" {
+			words = words[1:]
+		} else {
+			return Listener{}, false
+		}
+	}
+	if len(words) < 4 || words[0] != "LISTEN" {
+		return Listener{}, false
+	}
+	at := Source{File: file, Line: n}
+	queue, limit := at, at
+	queue.Field, limit.Field = "Recv-Q", "Send-Q"
+	l := Listener{Address: shorten(words[3]), Queue: parsedNumber(words[1], Events, queue), Backlog: parsedNumber(words[2], Events, limit)}
+	if strings.HasPrefix(words[3], "/") || strings.HasPrefix(words[3], "@") {
+		l.Unix = true
+	} else {
+		_, l.Port = hostPort(strings.Replace(words[3], "%", "", 1))
+	}
+	if m := ssProcess().FindStringSubmatch(line); m != nil {
+		l.Process, l.PID = m[1], atoi(m[2])
+	}
+	return l, true
+}
+
+// readingOf is the reading that a file lies in: "b/t1/ss.txt" is of t1.
+func readingOf(name string) string {
+	for part := range strings.SplitSeq(name, "/") {
+		if readingName().MatchString(part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// mergeListeners puts sockets that a file listed into the reading they belong
+// to: the one named, or the last.
+func (b *builder) mergeListeners() {
+	var rest []Reading
+	var lists []Reading
+	for _, r := range b.c.Readings {
+		if strings.HasPrefix(r.Name, "\x00") {
+			lists = append(lists, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	for _, l := range lists {
+		_, name, _ := strings.Cut(l.Name, " ")
+		to := -1
+		for i := range rest {
+			if rest[i].Name == name || name == "" {
+				to = i
+			}
+		}
+		if to < 0 {
+			rest = append(rest, emptyReading(name))
+			to = len(rest) - 1
+		}
+		rest[to].absorb(&l)
+	}
+	b.c.Readings = rest
+}
+
+// absorb takes in what a text told of a reading. ss knows the backlog, which
+// the text tables of the kernel do not.
+func (r *Reading) absorb(o *Reading) {
+	for _, l := range o.Listeners {
+		if was := r.Listener(l.Address); was != nil && !was.Backlog.Known {
+			*was = l
+			continue
+		}
+		r.Listeners = append(r.Listeners, l)
+	}
+	if o.Netstat.ListenDrops.Known || o.Netstat.ListenOverflows.Known || o.Netstat.TCPTimeouts.Known {
+		r.Netstat = o.Netstat
+	}
+}

@@ -1,0 +1,47 @@
+package evidence
+
+import "strings"
+
+var (
+	composePrefix = expression(`^([A-Za-z][\w.-]{0,80}?) +\| `)
+	criPrefix     = expression(`^(` + iso + `) (stdout|stderr) [FP] `)
+	syslogPrefix  = expression(`^(?:` + iso + `|\pL{3,9}\.? +\d{1,2} \d{2}:\d{2}:\d{2}|\d{1,2} \pL{3,9}\.? \d{2}:\d{2}:\d{2}|\pL{3,9} \d{1,2} \d{2}:\d{2}:\d{2}) [^\s\[]\S* ([\w./-]+)(?:\[\d+\])?: `)
+	kubectlPrefix = expression(`^\[pod/([\w.-]+)/[\w.-]+\] `)
+)
+
+// unwrap takes off what docker compose, kubectl, a container runtime, syslog or
+// a log shipper put before a line, and reads the times that are left. A shipper
+// that adds its own time leaves two: the program's is the truer one.
+func unwrap(n int, file, text string) *logLine {
+	l := &logLine{n: n, file: file, bootSeconds: -1}
+	if m := composePrefix().FindStringSubmatchIndex(text); m != nil {
+		l.app, text = text[m[2]:m[3]], text[m[1]:]
+	} else if m := kubectlPrefix().FindStringSubmatchIndex(text); m != nil {
+		l.app, text = text[m[2]:m[3]], text[m[1]:]
+	}
+	if m := criPrefix().FindStringSubmatchIndex(text); m != nil {
+		l.at, _ = parseISO(text[m[2]:m[3]])
+		text = text[m[1]:]
+	}
+	if m := syslogPrefix().FindStringSubmatchIndex(text); m != nil {
+		program := text[m[2]:m[3]]
+		if at, _, ok := stamp(text); ok {
+			l.at = at
+		}
+		if program != "kernel" {
+			l.app = program
+		}
+		text = text[m[1]:]
+	}
+	at, rest, ok := stamp(text)
+	l.text, l.rest = text, text
+	if !ok {
+		return l
+	}
+	l.at, l.rest = at, strings.TrimLeft(rest, " ")
+	if again, after, ok := stamp(l.rest); ok {
+		// What follows a shipper's time is the line as the program wrote it.
+		l.at, l.text, l.rest = again, l.rest, strings.TrimLeft(after, " ")
+	}
+	return l
+}
