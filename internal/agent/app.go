@@ -14,14 +14,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
 const (
 	// gracefulLimit is how long an app may take to stop when it is asked to.
 	gracefulLimit = 3 * time.Second
-	// killLimit is how long its processes may take to vanish when killed.
-	killLimit = 10 * time.Second
+	// killLimit is how long its processes may take to vanish when killed. Those
+	// that wait for memory on a machine which has none end when they have got it.
+	killLimit = time.Minute
 	// drainLimit is how long the rest of a log may take once its writers are
 	// gone.
 	drainLimit = time.Second
@@ -36,7 +38,7 @@ type app struct {
 	number  string
 	launch  *launch
 	addr    atomic.Pointer[netip.AddrPort]
-	cgroup  atomic.Pointer[cgroup]
+	cgroup  atomic.Pointer[system.Group]
 	tree    *tree
 	workers *workers
 	health  *health
@@ -90,7 +92,7 @@ func (a *app) listens() netip.AddrPort {
 // "/brink-1/app1", or nothing where it has none.
 func (a *app) cgroupPath() string {
 	if c := a.cgroup.Load(); c != nil {
-		return c.path
+		return c.Path
 	}
 	return ""
 }
@@ -157,9 +159,12 @@ func (a *app) prepare(dir string) error {
 		return &wire.Fault{Kind: wire.Internal, Text: err.Error()}
 	}
 	if a.spec.Mode == wire.Container {
-		if a.launch, err = contain(a.launch, a.agent.opts.Dir, a.number); err != nil {
+		l := a.launch
+		c, err := system.Contain(system.Command{Argv: l.argv, Env: l.env, Dir: l.dir}, a.agent.opts.Dir, a.number)
+		if err != nil {
 			return &wire.Fault{Kind: wire.Internal, Text: err.Error()}
 		}
+		a.launch = &launch{argv: c.Argv, env: c.Env, dir: c.Dir, serves: l.argv}
 	}
 	return nil
 }
@@ -172,7 +177,7 @@ func (a *app) checkMode() error {
 			return errors.New("a memory limit needs deploy mode container; a zip has none of its own")
 		}
 	case wire.Container:
-		if err := canContain(); err != nil {
+		if err := system.CanContain(); err != nil {
 			return fmt.Errorf("no container can be deployed here: %w", err)
 		}
 		if a.spec.MemoryLimitMB != 0 && a.agent.platform.cgroup == nil {
@@ -196,12 +201,12 @@ func (a *app) confine() error {
 	if parent == nil {
 		return nil
 	}
-	c, err := parent.leaf("app" + a.number)
+	c, err := parent.Leaf("app" + a.number)
 	if err != nil {
 		return err
 	}
 	if a.spec.MemoryLimitMB > 0 {
-		if err := c.limit("memory.max", a.spec.MemoryLimitMB); err != nil {
+		if err := c.Limit("memory.max", a.spec.MemoryLimitMB); err != nil {
 			return err
 		}
 	}

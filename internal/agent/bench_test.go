@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brink/internal/clock"
+	"brink/internal/system"
 )
 
 // BenchmarkTick is one sample of the plan and of two apps of three processes.
@@ -182,14 +183,14 @@ func scrapeOnce(b *testing.B, url string) {
 // standIn is a cgroup that takes the place of an app's own: reading it costs
 // the same. Of v1 it is the root, which every hierarchy has, of v2 that of this
 // process.
-func standIn(t testing.TB) *cgroup {
+func standIn(t testing.TB) *system.Group {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if path, unified := strings.CutPrefix(strings.TrimSpace(string(text)), "0::"); unified {
-		return &cgroup{path: path}
+		return &system.Group{Path: path}
 	}
-	return &cgroup{path: "/"}
+	return &system.Group{Path: "/"}
 }

@@ -17,10 +17,6 @@ import (
 	"brink/internal/wire"
 )
 
-// CanContain says in a sentence without a full stop why no app can be deployed
-// as a container on this machine, or returns nil.
-func CanContain() error { return canContain() }
-
 // launch is how an app is started: everything that exec needs.
 type launch struct {
 	argv []string

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brink/internal/kernel"
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -44,14 +45,14 @@ func facts(ctx context.Context, fs *kernel.FS, run runner) []wire.Fact {
 	add("CPUs allowed", allowed)
 	add("MemTotal", memory(fs, func(m *kernel.Meminfo) kernel.Num { return m.MemTotal }))
 	add("SwapTotal", memory(fs, func(m *kernel.Meminfo) kernel.Num { return m.SwapTotal }))
-	add("cgroup", cgroupVersion())
-	add("agent memory", memoryFact())
+	add("cgroup", system.CgroupVersion())
+	add("agent memory", system.MemoryFact())
 	add("clock source", firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 	add("pressure (PSI)", pressure(fs))
 	add("virtual machine", hypervisor())
 
 	versions := pythonFacts(ctx, run)
-	for _, name := range []string{"python", "flask", "gunicorn", "gevent"} {
+	for _, name := range []string{"python", "flask", "gunicorn", "gevent", "uvicorn"} {
 		add(name, orNone(versions[name]))
 	}
 	_, node, _ := findNode(ctx, run)
@@ -60,19 +61,23 @@ func facts(ctx context.Context, fs *kernel.FS, run runner) []wire.Fact {
 }
 
 // pythonFacts are the versions of the interpreter that the flask app would run
-// on; one with gevent is preferred.
+// on; one that has the other servers too is preferred.
 func pythonFacts(ctx context.Context, run runner) map[string]string {
-	all, err := findPython(ctx, run, "flask", "gunicorn", "gevent")
-	if err != nil {
-		return nil
+	var first map[string]string
+	wanted := []string{"flask", "gunicorn", "gevent", "uvicorn"}
+	for n := len(wanted); n >= 2; n-- {
+		found, err := findPython(ctx, run, wanted[:n]...)
+		if err != nil {
+			return first
+		}
+		if found.Has(wanted[:n]...) {
+			return found.Versions
+		}
+		if first == nil {
+			first = found.Versions
+		}
 	}
-	if all.Has("flask", "gunicorn", "gevent") {
-		return all.Versions
-	}
-	if some, err := findPython(ctx, run, "flask", "gunicorn"); err == nil {
-		return some.Versions
-	}
-	return all.Versions
+	return first
 }
 
 func orNone(version string) string {
@@ -131,23 +136,6 @@ func memory(fs *kernel.FS, of func(*kernel.Meminfo) kernel.Num) string {
 		return ""
 	}
 	return fmt.Sprintf("%d MiB", n.Value>>20)
-}
-
-// cgroupVersion tells which hierarchy controls resources.
-// https://www.kernel.org/doc/html/latest/admin-guide/cgroup-v2.html
-func cgroupVersion() string {
-	const root = "/sys/fs/cgroup"
-	var s unix.Statfs_t
-	if err := unix.Statfs(root, &s); err != nil {
-		return "none"
-	}
-	if s.Type == unix.CGROUP2_SUPER_MAGIC {
-		return "v2"
-	}
-	if unix.Statfs(root+"/unified", &s) == nil && s.Type == unix.CGROUP2_SUPER_MAGIC {
-		return "v1 (hybrid)"
-	}
-	return "v1"
 }
 
 func pressure(fs *kernel.FS) string {

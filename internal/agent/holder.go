@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -29,7 +30,7 @@ type holder struct {
 
 // hold starts a holder in a cgroup of its own and returns when it is filled. On
 // an error nothing is left of it.
-func (p *platform) hold(name string, h holding) (*holder, error) {
+func (p *platform) hold(name string, h system.Holding) (*holder, error) {
 	r, err := p.startHolder(name, h, true)
 	if err != nil {
 		return nil, err
@@ -48,13 +49,13 @@ func (p *platform) sidecar(number string) (*holder, error) {
 	if s.SidecarMB == 0 {
 		return nil, nil
 	}
-	return p.startHolder("sidecar"+number, holding{mb: s.SidecarMB, hot: s.SidecarHotMB, every: time.Duration(s.HotEveryNs)}, false)
+	return p.startHolder("sidecar"+number, system.Holding{MB: s.SidecarMB, Hot: s.SidecarHotMB, Every: time.Duration(s.HotEveryNs)}, false)
 }
 
 // startHolder starts a holder; an attended one is waited for by await.
-func (p *platform) startHolder(name string, h holding, attended bool) (*holder, error) {
+func (p *platform) startHolder(name string, h system.Holding, attended bool) (*holder, error) {
 	r := &holder{platform: p, name: name, ready: make(chan struct{}), ended: make(chan struct{}), said: new(tail)}
-	argv := append(append([]string{}, p.agent.opts.Hold...), h.args()...)
+	argv := append(append([]string{}, p.agent.opts.Hold...), h.Args()...)
 	r.cmd = exec.Command(argv[0], argv[1:]...)
 	r.cmd.Env = []string{"GOMAXPROCS=1"}
 	out, err := r.cmd.StdoutPipe()
@@ -81,7 +82,7 @@ func (h *holder) follow(out, problems io.Reader) {
 	var read sync.WaitGroup
 	read.Go(func() {
 		for s := bufio.NewScanner(out); s.Scan(); {
-			if s.Text() == heldReady {
+			if s.Text() == system.Ready {
 				close(h.ready)
 				break
 			}
@@ -103,11 +104,11 @@ func (h *holder) follow(out, problems io.Reader) {
 // are cgroups.
 func (p *platform) start(cmd *exec.Cmd, name string) error {
 	if p.cgroup != nil {
-		leaf, err := p.cgroup.leaf(name)
+		leaf, err := p.cgroup.Leaf(name)
 		if err != nil {
 			return err
 		}
-		f, err := leaf.place(cmd)
+		f, err := leaf.Place(cmd)
 		if err != nil {
 			return err
 		}
@@ -184,7 +185,7 @@ func (p *platform) inflate(in wire.Inflation) error {
 	defer p.mu.Unlock()
 	p.inflated.end()
 	var err error
-	p.inflated, err = p.hold("inflated", holding{mb: in.MB, hot: in.MB, every: time.Duration(in.TouchEveryNs)})
+	p.inflated, err = p.hold("inflated", system.Holding{MB: in.MB, Hot: in.MB, Every: time.Duration(in.TouchEveryNs)})
 	return err
 }
 

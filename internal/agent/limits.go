@@ -47,12 +47,12 @@ func (p *platform) limited(name, file string, mb int) wire.Limit {
 		limit.How = fmt.Sprintf("no %s limit can be applied, what the machine has is shared: %s", name, p.noCgroup)
 		return limit
 	}
-	if err := p.cgroup.limit(file, mb); err != nil {
+	if err := p.cgroup.Limit(file, mb); err != nil {
 		limit.How = fmt.Sprintf("the kernel refused it: %s", err)
 		return limit
 	}
 	limit.Applied = true
-	limit.How = fmt.Sprintf("%s of cgroup %s, which holds the apps and the platform's share; the kernel's and other programs' memory is beside it", file, p.cgroup.path)
+	limit.How = fmt.Sprintf("%s of cgroup %s, which holds the apps and the platform's share; the kernel's and other programs' memory is beside it", file, p.cgroup.Path)
 	if m, err := p.agent.fs.Meminfo(); err == nil && name == "swap" && int64(m.SwapTotal.Value>>20) < int64(mb) {
 		limit.Applied = false
 		limit.How = fmt.Sprintf("the machine has %d MB of swap", m.SwapTotal.Value>>20)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -22,7 +23,7 @@ type platform struct {
 	agent *agent
 	// cgroup is the parent of the apps' and the share's; nil with the reason in
 	// noCgroup.
-	cgroup   *cgroup
+	cgroup   *system.Group
 	noCgroup error
 	// tree is the share's processes, which never are the apps'.
 	tree *tree
@@ -42,7 +43,7 @@ type platform struct {
 func newPlatform(a *agent, name string) *platform {
 	p := &platform{agent: a, tree: newTree(a.fs)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
-	p.cgroup, p.noCgroup = makeCgroup(name)
+	p.cgroup, p.noCgroup = system.NewGroup(name)
 	return p
 }
 
@@ -58,7 +59,7 @@ func (p *platform) close() error {
 	if p.cgroup == nil {
 		return nil
 	}
-	return p.cgroup.remove()
+	return p.cgroup.Remove()
 }
 
 // platformUsage returns the CPU time in ns since start and the resident bytes
@@ -167,12 +168,12 @@ func (p *platform) setUpShare(s wire.Share) ([]wire.Limit, error) {
 	var both sync.WaitGroup
 	if s.BallastMB > 0 {
 		both.Go(func() {
-			p.ballast, ballastErr = p.hold("ballast", holding{mb: s.BallastMB, hot: s.HotMB, every: time.Duration(s.HotEveryNs)})
+			p.ballast, ballastErr = p.hold("ballast", system.Holding{MB: s.BallastMB, Hot: s.HotMB, Every: time.Duration(s.HotEveryNs)})
 		})
 	}
 	if s.CacheMB > 0 {
 		both.Go(func() {
-			p.cache, cacheErr = p.hold("cache", holding{mb: s.CacheMB, hot: s.CacheMB, every: time.Duration(s.CacheEveryNs), dir: p.cacheDir(s)})
+			p.cache, cacheErr = p.hold("cache", system.Holding{MB: s.CacheMB, Hot: s.CacheMB, Every: time.Duration(s.CacheEveryNs), Dir: p.cacheDir(s)})
 		})
 	}
 	both.Wait()
@@ -205,7 +206,7 @@ func touched(mb, hot int, every int64) string {
 
 func protection(protected bool) string {
 	if protected {
-		return fmt.Sprintf(", the OOM killer's last choice (oom_score_adj %d)", oomScore)
+		return fmt.Sprintf(", the OOM killer's last choice (oom_score_adj %d)", system.OOMScore)
 	}
 	return ", which this user may not protect from the OOM killer"
 }
@@ -223,10 +224,7 @@ func (h *holder) limit(name, wanted, what string) wire.Limit {
 
 // canProtect tells whether this process may lower an oom_score_adj, which takes
 // CAP_SYS_RESOURCE (capabilities(7)).
-func canProtect() bool {
-	caps, err := strconv.ParseUint(field("/proc/self/status", "CapEff", ":"), 16, 64)
-	return err == nil && caps&(1<<unix.CAP_SYS_RESOURCE) != 0
-}
+func canProtect() bool { return system.HasCapability(unix.CAP_SYS_RESOURCE) }
 
 // platformCapabilities are what the agent can do in the platform's name.
 func (a *agent) platformCapabilities() []wire.Capability {
@@ -234,7 +232,7 @@ func (a *agent) platformCapabilities() []wire.Capability {
 	if a.platform.cgroup != nil {
 		list = append(list, wire.Cgroup2)
 	}
-	if canContain() == nil {
+	if system.CanContain() == nil {
 		list = append(list, wire.Containers)
 	}
 	if canProtect() {
@@ -246,5 +244,5 @@ func (a *agent) platformCapabilities() []wire.Capability {
 // protected reads whether the process is the OOM killer's last choice.
 func (h *holder) protected() bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(h.cmd.Process.Pid) + "/oom_score_adj")
-	return err == nil && strings.TrimSpace(string(b)) == strconv.Itoa(oomScore)
+	return err == nil && strings.TrimSpace(string(b)) == strconv.Itoa(system.OOMScore)
 }

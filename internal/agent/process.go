@@ -44,7 +44,7 @@ func (a *app) exec(l *launch) (*process, error) {
 	cmd := exec.Command(l.argv[0], l.argv[1:]...)
 	cmd.Dir, cmd.Env = l.dir, l.env
 	if c := a.cgroup.Load(); c != nil {
-		f, err := c.place(cmd)
+		f, err := c.Place(cmd)
 		if err != nil {
 			return nil, err
 		}

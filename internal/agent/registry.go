@@ -15,6 +15,7 @@ import (
 
 	"brink/internal/clock"
 	"brink/internal/kernel"
+	"brink/internal/system"
 )
 
 // registry is the file in which a living agent says what it runs, so that the
@@ -83,12 +84,12 @@ func openRegistry(fs *kernel.FS, dir, runDir string) (*registry, error) {
 }
 
 // owns writes down the agent's cgroup.
-func (r *registry) owns(c *cgroup) {
+func (r *registry) owns(c *system.Group) {
 	if c == nil {
 		return
 	}
 	r.mu.Lock()
-	r.entry.Cgroup = c.dir
+	r.entry.Cgroup = c.Dir
 	processes := r.entry.Processes
 	r.entry.Processes = nil // so that it is written whatever runs
 	r.mu.Unlock()
@@ -169,7 +170,7 @@ func sweep(fs *kernel.FS, file string) error {
 			return err
 		}
 		if e.Cgroup != "" {
-			if err := removeCgroup(e.Cgroup); err != nil {
+			if err := system.RemoveGroup(e.Cgroup); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"brink/internal/gauge"
 	"brink/internal/kernel"
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -33,7 +34,7 @@ func (s *sampling) start(every time.Duration) error {
 	}
 	s.stop()
 	// Where it may not, the environment says so.
-	_ = lockMemory()
+	_ = system.LockMemory()
 	smp, err := newSampler(s.agent)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"brink/internal/clock"
 	"brink/internal/kernel"
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -77,7 +78,7 @@ func TestAnAppsCgroupIsInItsSample(t *testing.T) {
 	}
 	wantSample(t, "without a cgroup", read(), nothing())
 
-	p.cgroup.Store(&cgroup{path: "/brink/app1"})
+	p.cgroup.Store(&system.Group{Path: "/brink/app1"})
 	want := nothing()
 	want.CgMemory, want.CgSwap, want.CgAnon, want.CgFile, want.CgSlab = 104857600, 4096, 90000000, 8000000, 700000
 	want.CgRefaultAnon, want.CgRefaultFile, want.CgOOMKills, want.CgMax = 11, 22, 1, 7
@@ -91,7 +92,7 @@ func TestAnAppsCgroupIsInItsSample(t *testing.T) {
 	want.CgCPUNs, want.CgThrottledNs, want.CgThrottled = 2_600_000_000, -1, -1
 	want.CgAnon, want.CgFile, want.CgSlab, want.CgRefaultAnon, want.CgRefaultFile = 1, -1, -1, -1, -1
 	wantSample(t, "with fewer keys", read(), want)
-	p.cgroup.Store(&cgroup{path: "/brink/gone"})
+	p.cgroup.Store(&system.Group{Path: "/brink/gone"})
 	wantSample(t, "in one that is not there", read(), nothing())
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"brink/internal/clock"
 	"brink/internal/kernel"
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -49,8 +50,10 @@ type Options struct {
 	Alone bool
 }
 
-// farewellLimit is how long a lab may take to read the agent's last messages.
-const farewellLimit = 2 * time.Second
+// farewellLimit is how long the agent's last messages may take to a lab: one
+// that does not read, or a channel that has to get memory from a machine that
+// has none.
+const farewellLimit = 10 * time.Second
 
 type agent struct {
 	opts     Options
@@ -132,7 +135,7 @@ func newAgent(conn io.ReadWriter, opts Options) (a *agent, err error) {
 		return nil, fmt.Errorf("becoming a subreaper: %w", err)
 	}
 	if opts.Alone {
-		if err := goFirst(); err != nil {
+		if err := system.GoFirst(); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +250,10 @@ func (a *agent) handle(req wire.Request, at time.Time) {
 	case wire.SwapIn:
 		go func() { a.respond(req, nil, a.platform.swapIn()) }()
 	case wire.Speed:
-		go func() { a.respond(req, wire.Pace{Ns: int64(Speed(a.clock))}, nil) }()
+		go func() {
+			took, err := system.Speed()
+			a.respond(req, wire.Pace{Ns: int64(took)}, err)
+		}()
 	case wire.StopApp:
 		var who wire.AppName
 		if a.parse(req, &who) {

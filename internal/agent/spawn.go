@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"brink/internal/system"
 )
 
 // spawner starts processes from one OS thread that lives as long as it does.
@@ -30,7 +32,7 @@ func newSpawner() *spawner {
 		// Never unlocked: the thread ends with the goroutine, and the kernel
 		// then kills whatever it started that is still there.
 		runtime.LockOSThread()
-		_ = goWithTheOthers() // to give up a priority is always allowed
+		_ = system.GoWithTheOthers() // to give up a priority is always allowed
 		for job := range s.jobs {
 			job()
 		}

@@ -3,13 +3,12 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -51,32 +50,10 @@ func (p *platform) refresh(area string) error {
 	}
 	if err := p.agent.spawn.wait(cmd); err != nil {
 		// Whatever became of it, the plan has its swap again.
-		if onErr := swapOn(area); onErr != nil && !errors.Is(onErr, unix.EBUSY) {
+		if onErr := system.SwapOn(area); onErr != nil && !errors.Is(onErr, unix.EBUSY) {
 			return fmt.Errorf("emptying swap %s: %w, and the swap is lost: %w", area, err, onErr)
 		}
 		return &wire.Fault{Kind: wire.NoRoom, Text: fmt.Sprintf("swap %s could not be emptied: %s %s", area, err, strings.TrimSpace(said.String()))}
-	}
-	return nil
-}
-
-// emptySwap is what the process of refresh does.
-func emptySwap(area string) error {
-	if err := swapCall(unix.SYS_SWAPOFF, "swapoff", area); err != nil {
-		return err
-	}
-	return swapOn(area)
-}
-
-// swapOn makes an area swap; the error is EBUSY when it is already.
-func swapOn(area string) error { return swapCall(unix.SYS_SWAPON, "swapon", area) }
-
-func swapCall(trap uintptr, name, area string) error {
-	path, err := unix.BytePtrFromString(area)
-	if err != nil {
-		return err
-	}
-	if _, _, errno := unix.Syscall(trap, uintptr(unsafe.Pointer(path)), 0, 0); errno != 0 {
-		return os.NewSyscallError(name, errno)
 	}
 	return nil
 }

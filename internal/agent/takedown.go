@@ -30,14 +30,14 @@ func (a *app) takeDown(p *process) {
 // meanwhile, until none is left.
 func (a *app) killAll() {
 	deadline := a.agent.clock.Now().Add(killLimit)
-	for {
+	for patience := 100 * time.Millisecond; ; patience = min(2*patience, time.Second) {
 		a.scan()
 		a.tree.kill()
 		if c := a.cgroup.Load(); c != nil {
-			// Kernels before 5.14 do without.
-			_ = write(c.dir, "cgroup.kill", "1")
+			_ = c.Kill() // what it cannot do, the next round does
 		}
-		if a.awaitEmpty(100 * time.Millisecond) {
+		if a.awaitEmpty(patience) {
+			a.leftErr = nil // whatever was left of an earlier start is gone too
 			return
 		}
 		if a.agent.clock.Now().After(deadline) {
@@ -51,11 +51,12 @@ func (a *app) killAll() {
 	}
 }
 
-// awaitEmpty waits up to limit until the app has no process left.
+// awaitEmpty waits up to limit until the app has no process left. It looks less
+// and less often: processes that do not end wait for memory, on a machine that
+// has better things to do than being looked at.
 func (a *app) awaitEmpty(limit time.Duration) bool {
-	const pause = 10 * time.Millisecond
 	deadline := a.agent.clock.Now().Add(limit)
-	for {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		a.scan()
 		if a.tree.empty() {
 			return true

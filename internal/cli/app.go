@@ -9,6 +9,7 @@ import (
 
 	"brink/internal/agent"
 	"brink/internal/goapp"
+	"brink/internal/system"
 )
 
 func (a *app) appCommand() *cobra.Command {
@@ -17,7 +18,8 @@ func (a *app) appCommand() *cobra.Command {
 		Use:   "app",
 		Short: "Serve the built-in workload: a master and N workers, one connection at a time each",
 		Long: `Serve the built-in workload, with the endpoints that all of brink's apps have:
-/health, /ping, /stats, /thread-hold, /cpu-burn, /work and /diag/proc.
+/health, /ping, /stats, /thread-hold, /block-hold, /upstream, /cpu-burn, /work
+and /diag/proc.
 
 A master opens the listener and starts workers that inherit it. Each serves one
 connection at a time, in the order in which the kernel hands them out. BIND,
@@ -78,7 +80,7 @@ func (a *app) holdCommand() *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return broken(agent.Hold(cmd.Context(), args, a.stdout))
+			return broken(system.Hold(cmd.Context(), args, a.stdout))
 		},
 	}
 }

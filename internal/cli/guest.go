@@ -18,5 +18,6 @@ func serveGuest(ctx context.Context, conn io.ReadWriteCloser) error {
 		Program:  "brink " + Version,
 		BuiltIn:  []string{guest.Program, "app"},
 		Hold:     []string{guest.Program, "hold"},
+		Alone:    true,
 	})
 }

@@ -30,18 +30,6 @@ func drive(serial string) (string, error) {
 	return "", nil
 }
 
-// swapOn is swapon(2), which discards nothing and sets no priority.
-func swapOn(device string) error {
-	path, err := unix.BytePtrFromString(device)
-	if err != nil {
-		return err
-	}
-	if err := swapon(path); err != nil {
-		return fmt.Errorf("turn on swap on %s: %w", device, err)
-	}
-	return nil
-}
-
 // portLimit is how long a port may take to appear and to be connected.
 const portLimit = 10 * time.Second
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"brink/internal/system"
 )
 
 type mount struct {
@@ -94,8 +96,8 @@ func useDrives() error {
 		return err
 	}
 	if swap != "" {
-		if err := swapOn(swap); err != nil {
-			return err
+		if err := system.SwapOn(swap); err != nil {
+			return fmt.Errorf("turn on swap on %s: %w", swap, err)
 		}
 	}
 	cache, err := drive(CacheDrive)

@@ -33,8 +33,8 @@ type CommonLog struct {
 	Count                   int64
 }
 
-// CommonLogs returns up to perStep different lines of each step, those that are
-// not mere information first, and how many lines the record holds in all.
+// CommonLogs returns up to perStep different lines of each step that apps
+// wrote, those that are not mere information first, and how many lines the record holds in all.
 func (r *Reader) CommonLogs(ctx context.Context, perStep int) (lines []CommonLog, total int64, err error) {
 	const text = `SELECT name, app, stream, line, n FROM (
 			SELECT st.ordinal, st.name, l.app, l.stream, l.line, count(*) AS n, min(l.id) AS first,
@@ -42,6 +42,7 @@ func (r *Reader) CommonLogs(ctx context.Context, perStep int) (lines []CommonLog
 			FROM logs l
 			JOIN repetitions r ON r.id = l.repetition_id
 			JOIN steps st ON st.id = r.step_id
+			WHERE l.app <> ''
 			GROUP BY st.ordinal, l.app, l.stream, l.line)
 		WHERE place <= ? ORDER BY ordinal, first`
 	lines, err = all(ctx, r, text, []any{perStep}, func(row scanner) (l CommonLog, err error) {

@@ -13,6 +13,7 @@ import (
 
 	"brink/internal/agent"
 	"brink/internal/goapp"
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -68,7 +69,7 @@ func runAgent(args []string) error {
 	return agent.Run(context.Background(), *dir, "brink test")
 }
 
-func runHold(args []string) error { return agent.Hold(context.Background(), args, os.Stdout) }
+func runHold(args []string) error { return system.Hold(context.Background(), args, os.Stdout) }
 
 func runApp(args []string) error {
 	cfg, err := goapp.FromEnv(os.Getenv)

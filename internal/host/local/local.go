@@ -12,6 +12,7 @@ import (
 
 	"brink/internal/agent"
 	"brink/internal/host"
+	"brink/internal/system"
 )
 
 // Options adapt the host; the zero value is right for brink itself.
@@ -27,7 +28,7 @@ type Options struct {
 // machine: open one at a time.
 type Host struct {
 	opts Options
-	// containers is agent.CanContain.
+	// containers is system.CanContain.
 	containers func() error
 
 	// What was found of interpreters is kept: every step asks for the same.
@@ -40,7 +41,7 @@ var _ host.Host = (*Host)(nil)
 
 // New returns the local host.
 func New(opts Options) *Host {
-	return &Host{opts: opts, containers: agent.CanContain, python: map[string]*agent.Python{}}
+	return &Host{opts: opts, containers: system.CanContain, python: map[string]*agent.Python{}}
 }
 
 // Kind is "local".

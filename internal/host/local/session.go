@@ -21,7 +21,7 @@ import (
 )
 
 // shutdownLimit is longer than an agent takes to end whatever it runs.
-const shutdownLimit = 30 * time.Second
+const shutdownLimit = 90 * time.Second
 
 // session is one agent with its run directory.
 type session struct {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"brink/internal/agent"
-	"brink/internal/clock"
 	"brink/internal/host"
 	"brink/internal/host/vm/qemu"
+	"brink/internal/system"
 	"brink/internal/wire"
 )
 
@@ -58,7 +58,10 @@ func (h *Host) question(ctx context.Context, m *machine) (*knowledge, error) {
 	if err := m.client.Call(ctx, wire.Speed, nil, &pace); err != nil {
 		return nil, err
 	}
-	here := agent.Speed(clock.Real)
+	here, err := system.Speed()
+	if err != nil {
+		return nil, err
+	}
 	k.slower = float64(pace.Ns) / float64(here)
 	var inside []wire.Fact
 	if err := m.client.Call(ctx, wire.Environment, nil, &inside); err != nil {

@@ -17,7 +17,7 @@ import (
 const (
 	// shutdownLimit is longer than an agent takes to end whatever it runs, on a
 	// guest that thrashes.
-	shutdownLimit = 2 * time.Minute
+	shutdownLimit = 3 * time.Minute
 	// offLimit is how long a guest whose agent is done may take to power off.
 	offLimit = 20 * time.Second
 	// watchEvery is how often the clocks are compared, which also shows that

@@ -149,3 +149,21 @@ func times(results map[string]result) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// A failure in the guest must not get lost on its way; the lines are what go test
+// -v prints.
+func TestResultsAreReadFromTheirLines(t *testing.T) {
+	var logs []wire.Log
+	for line := range strings.Lines("=== RUN   TestGood\n--- PASS: TestGood (0.02s)\n=== RUN   TestBad\n    x_test.go:7: no\n--- FAIL: TestBad (1.00s)\n=== RUN   TestCut\npanic: late\n") {
+		logs = append(logs, wire.Log{App: "x", Line: strings.TrimSuffix(line, "\n")}, wire.Log{App: "other", Line: "--- PASS: TestCut (0.00s)"})
+	}
+	got := readTests(logs, "x")
+	want := map[string]result{
+		"TestGood": {outcome: "PASS", took: "0.02s"},
+		"TestBad":  {outcome: "FAIL", took: "1.00s", said: "    x_test.go:7: no\n"},
+		"TestCut":  {said: "panic: late\n"},
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

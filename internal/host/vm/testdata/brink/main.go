@@ -13,13 +13,14 @@ import (
 	"brink/internal/agent"
 	"brink/internal/clock"
 	"brink/internal/guest"
+	"brink/internal/system"
 )
 
 func main() {
 	guest.RunIfInit(func(ctx context.Context, conn io.ReadWriteCloser) error {
 		return agent.Serve(ctx, conn, agent.Options{
 			Dir: guest.AppDir, Registry: guest.RunDir, Clock: clock.Real, Program: "brink test",
-			BuiltIn: []string{guest.Program, "app"}, Hold: []string{guest.Program, "hold"},
+			BuiltIn: []string{guest.Program, "app"}, Hold: []string{guest.Program, "hold"}, Alone: true,
 		})
 	})
 	if len(os.Args) < 2 || os.Args[1] != "hold" {
@@ -28,7 +29,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if err := agent.Hold(ctx, os.Args[2:], os.Stdout); err != nil {
+	if err := system.Hold(ctx, os.Args[2:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
 	}

@@ -1,4 +1,4 @@
-package agent
+package system
 
 import (
 	"os"
@@ -13,23 +13,23 @@ import (
 func TestLockMemory(t *testing.T) {
 	switch os.Getenv("AGENT_TEST_LOCK") {
 	case "may":
-		if err := lockMemory(); err != nil {
+		if err := LockMemory(); err != nil {
 			t.Fatal(err)
 		}
 		touched := make([]byte, 8<<20)
 		for i := range touched {
 			touched[i] = 1
 		}
-		if got := field("/proc/self/status", "VmLck", ":"); got == "0 kB" || memoryFact() != "locked as it is touched" {
-			t.Errorf("VmLck is %s, the fact %q", got, memoryFact())
+		if got := lockedMemory(t); got == "0 kB" || MemoryFact() != "locked as it is touched" {
+			t.Errorf("VmLck is %s, the fact %q", got, MemoryFact())
 		}
 		return
 	case "may not":
-		err := lockMemory()
-		if got := field("/proc/self/status", "VmLck", ":"); err == nil || got != "0 kB" {
+		err := LockMemory()
+		if got := lockedMemory(t); err == nil || got != "0 kB" {
 			t.Errorf("VmLck is %s, %v", got, err)
 		}
-		if got := memoryFact(); !strings.HasPrefix(got, "not locked: this user may lock 64 KiB") {
+		if got := MemoryFact(); !strings.HasPrefix(got, "not locked: this user may lock 64 KiB") {
 			t.Errorf("the fact is %q", got)
 		}
 		return
@@ -60,4 +60,15 @@ func TestLockMemory(t *testing.T) {
 	if os.Getuid() == 0 {
 		again("may not", &syscall.Credential{Uid: 65534, Gid: 65534})
 	}
+}
+
+func lockedMemory(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmLck:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
 }

@@ -1,20 +1,19 @@
-package agent
+package system
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// lockMemory keeps what this process has touched, and will touch, in memory: an
+// LockMemory keeps what this process has touched, and will touch, in memory: an
 // agent whose own pages must come back from swap cannot say what the others
 // wait for. Pages that are never touched cost nothing. The processes that it
 // starts are not locked.
 //
 // https://man7.org/linux/man-pages/man2/mlock.2.html
-var lockMemory = sync.OnceValue(func() error {
+var LockMemory = sync.OnceValue(func() error {
 	if err := mayLock(); err != nil {
 		return err
 	}
@@ -28,8 +27,7 @@ var lockMemory = sync.OnceValue(func() error {
 // not reached yet would make every later allocation fail that exceeds it, and
 // Go reserves more address space than any usual limit allows.
 func mayLock() error {
-	caps, err := strconv.ParseUint(field("/proc/self/status", "CapEff", ":"), 16, 64)
-	if err == nil && caps&(1<<unix.CAP_IPC_LOCK) != 0 {
+	if HasCapability(unix.CAP_IPC_LOCK) {
 		return nil
 	}
 	var limit unix.Rlimit
@@ -42,10 +40,18 @@ func mayLock() error {
 	return nil
 }
 
-// memoryFact says whether the agent's memory is locked while it samples.
-func memoryFact() string {
+// MemoryFact says whether the agent's memory is locked while it samples.
+func MemoryFact() string {
 	if err := mayLock(); err != nil {
 		return "not locked: " + err.Error()
 	}
 	return "locked as it is touched"
+}
+
+// HasCapability tells whether this process has one of the first 32 capabilities
+// (capabilities(7)), given as its number.
+func HasCapability(number int) bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData // the numbers above 31 are in the second
+	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<number) != 0
 }

@@ -1,4 +1,4 @@
-package agent
+package system
 
 import (
 	"errors"
@@ -10,15 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goFirst gives all threads of this process a real-time priority, the lowest.
-// On a machine without memory that does two things: what the agent does is not
+// GoFirst gives all threads of this process a real-time priority, the lowest.
+// On a machine without memory that does two things: what the process does is not
 // put behind what the others wait for, and the kernel lets it have pages of the
 // reserve that it refuses to everybody else, instead of having it wait until
-// some were written to swap (gfp_to_alloc_flags in mm/page_alloc.c). A spawner
-// goes last again, and the processes that it starts with it.
+// some were written to swap (gfp_to_alloc_flags in mm/page_alloc.c). Processes
+// that it starts have it too, but for those that a thread starts which goes with
+// the others.
 //
 // https://man7.org/linux/man-pages/man7/sched.7.html
-func goFirst() error {
+func GoFirst() error {
 	// Threads that begin meanwhile have the policy of the one that made them, so
 	// that a second look finds the last that have the old one.
 	for range 2 {
@@ -39,8 +40,8 @@ func goFirst() error {
 	return nil
 }
 
-// goWithTheOthers undoes goFirst for the calling thread and what it forks.
-func goWithTheOthers() error { return schedule(0, unix.SCHED_NORMAL, 0) }
+// GoWithTheOthers undoes GoFirst for the calling thread and what it forks.
+func GoWithTheOthers() error { return schedule(0, unix.SCHED_NORMAL, 0) }
 
 // schedule is sched_setscheduler(2), which golang.org/x/sys/unix does not wrap.
 func schedule(tid, policy, priority int) error {

@@ -1,4 +1,4 @@
-package agent
+package system
 
 import (
 	"encoding/json"
@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canContain says why no container can be started here, or nothing.
-func canContain() error {
+// CanContain says why no container can be started here, or nothing.
+func CanContain() error {
 	if _, err := exec.LookPath("crun"); err != nil {
 		return errors.New("crun is not installed")
 	}
 	if unix.Geteuid() != 0 {
 		return errors.New("mounting a container's root takes root")
 	}
-	if version := cgroupVersion(); version != "v2" {
+	if version := CgroupVersion(); version != "v2" {
 		return fmt.Errorf("crun wants cgroup v2, and this machine has %s", version)
 	}
 	if !supportsOverlay() {
@@ -53,40 +53,46 @@ func supportsOverlay() bool {
 // own: it may write to them, and its changes are its own.
 var layered = []string{"usr", "etc"}
 
-// contain makes the bundle of a container that runs l and returns how crun is
-// started with it. The container shares the machine's network and process ids,
-// so that addresses and pids mean the same inside; the rest is its own. Its
-// cgroup is the one in which crun is started. All mounts are made in the
-// container's own mount namespace and vanish with it.
+// Command is how a program is started: its command line, its environment and
+// its working directory.
+type Command struct {
+	Argv, Env []string
+	Dir       string
+}
+
+// Contain makes the bundle of a container that runs c, in runDir and under a
+// number that tells it from others there, and returns how crun is started with
+// it. The container shares the machine's network and process ids, so that
+// addresses and pids mean the same inside; the rest is its own. Its cgroup is the
+// one in which crun is started. All mounts are made in the container's own mount
+// namespace and vanish with it.
 //
 // https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md
-func contain(l *launch, runDir, number string) (*launch, error) {
+func Contain(c Command, runDir, number string) (Command, error) {
 	crun, err := exec.LookPath("crun")
 	if err != nil {
-		return nil, err
+		return Command{}, err
 	}
 	bundle := filepath.Join(runDir, "container"+number)
 	root := filepath.Join(bundle, "root")
 	if err := makeRoot(root); err != nil {
-		return nil, fmt.Errorf("the container's root: %w", err)
+		return Command{}, fmt.Errorf("the container's root: %w", err)
 	}
-	spec, err := containerSpec(l, runDir, bundle, root)
+	spec, err := containerSpec(c, runDir, bundle, root)
 	if err != nil {
-		return nil, err
+		return Command{}, err
 	}
 	b, err := json.Marshal(spec)
 	if err != nil {
-		return nil, err
+		return Command{}, err
 	}
 	if err := os.WriteFile(filepath.Join(bundle, "config.json"), b, 0o600); err != nil {
-		return nil, err
+		return Command{}, err
 	}
-	return &launch{
-		argv: []string{crun, "--root", filepath.Join(runDir, "crun"), "--cgroup-manager", "disabled", "run", "--bundle", bundle, containerName(runDir, number)},
-		env:  l.env,
-		dir:  bundle,
-
-		serves: l.argv,
+	return Command{
+		Argv: []string{crun, "--root", filepath.Join(runDir, "crun"), "--cgroup-manager", "disabled", "run", "--bundle", bundle, containerName(runDir, number)},
+		Env:  c.Env,
+		Dir:  bundle,
 	}, nil
 }
 
@@ -114,7 +120,7 @@ func makeRoot(root string) error {
 	return nil
 }
 
-func containerSpec(l *launch, runDir, bundle, root string) (*specs.Spec, error) {
+func containerSpec(c Command, runDir, bundle, root string) (*specs.Spec, error) {
 	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc"},
 		{Destination: "/sys", Type: "bind", Source: "/sys", Options: []string{"rbind", "ro"}},
@@ -133,15 +139,15 @@ func containerSpec(l *launch, runDir, bundle, root string) (*specs.Spec, error) 
 			Options: []string{"lowerdir=/" + name, "upperdir=" + upper, "workdir=" + work},
 		})
 	}
-	mounts = append(mounts, bind(l.dir), bind(filepath.Join(runDir, "tmp")))
-	if program := l.argv[0]; !strings.HasPrefix(program, "/usr/") && !strings.HasPrefix(program, "/bin/") {
+	mounts = append(mounts, bind(c.Dir), bind(filepath.Join(runDir, "tmp")))
+	if program := c.Argv[0]; !strings.HasPrefix(program, "/usr/") && !strings.HasPrefix(program, "/bin/") {
 		mounts = append(mounts, bind(program, "ro"))
 	}
 	caps := []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID"}
 	return &specs.Spec{
 		Version: "1.0.2",
 		Process: &specs.Process{
-			Args: l.argv, Env: l.env, Cwd: l.dir, NoNewPrivileges: true,
+			Args: c.Argv, Env: c.Env, Cwd: c.Dir, NoNewPrivileges: true,
 			Capabilities: &specs.LinuxCapabilities{Bounding: caps, Effective: caps, Permitted: caps},
 		},
 		Root: &specs.Root{Path: root},

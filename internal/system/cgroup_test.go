@@ -1,4 +1,4 @@
-package agent
+package system
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 )
 
 // group makes a directory like a cgroup's; the real thing needs a machine with
-// cgroup v2 and is tested in guest_test.go.
+// cgroup v2 and is tested in brink's guest (agent/guest_test.go).
 func group(t *testing.T, root, path string, files map[string]string) {
 	t.Helper()
 	dir := filepath.Join(root, path)

@@ -1,4 +1,8 @@
-package agent
+// Package system has what an agent does to its Linux machine so that it carries
+// a plan: cgroups, containers, memory that is held in the platform's name, swap
+// that is emptied, memory that is locked, priority. It knows of no app and of no
+// lab.
+package system
 
 import (
 	"errors"
@@ -22,21 +26,22 @@ import (
 // cgroupRoot is where cgroup v2 is mounted, if it is the only hierarchy.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// cgroup is one directory of the agent's own in the cgroup v2 hierarchy.
+// Group is one directory of the agent's own in the cgroup v2 hierarchy.
 //
 // https://www.kernel.org/doc/html/latest/admin-guide/cgroup-v2.html
-type cgroup struct {
-	dir string // absolute
-	// path is where it is in the hierarchy, such as "/brink-1-2/app1".
-	path string
+type Group struct {
+	// Dir is absolute.
+	Dir string
+	// Path is where it is in the hierarchy, such as "/brink-1-2/app1".
+	Path string
 }
 
-// makeCgroup makes the agent's cgroup, with the memory and CPU controllers for
+// NewGroup makes a cgroup of that name, with the memory and CPU controllers for
 // its children, in the nearest one that this user may divide. The error is one
 // sentence that says why there is none.
-func makeCgroup(name string) (*cgroup, error) {
-	if cgroupVersion() != "v2" {
-		return nil, fmt.Errorf("resources are controlled by cgroup %s here, not by v2 alone", cgroupVersion())
+func NewGroup(name string) (*Group, error) {
+	if CgroupVersion() != "v2" {
+		return nil, fmt.Errorf("resources are controlled by cgroup %s here, not by v2 alone", CgroupVersion())
 	}
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -47,14 +52,31 @@ func makeCgroup(name string) (*cgroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cgroup{dir: filepath.Join(cgroupRoot, parent, name), path: path.Join(parent, name)}
-	if err := os.Mkdir(c.dir, 0o755); err != nil {
+	c := &Group{Dir: filepath.Join(cgroupRoot, parent, name), Path: path.Join(parent, name)}
+	if err := os.Mkdir(c.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making a cgroup: %w", err)
 	}
 	if err := c.divide(); err != nil {
-		return nil, errors.Join(err, c.remove())
+		return nil, errors.Join(err, c.Remove())
 	}
 	return c, nil
+}
+
+// CgroupVersion tells which hierarchy controls resources: v2, v1,
+// "v1 (hybrid)" or none.
+// https://www.kernel.org/doc/html/latest/admin-guide/cgroup-v2.html
+func CgroupVersion() string {
+	var s unix.Statfs_t
+	if err := unix.Statfs(cgroupRoot, &s); err != nil {
+		return "none"
+	}
+	if s.Type == unix.CGROUP2_SUPER_MAGIC {
+		return "v2"
+	}
+	if unix.Statfs(cgroupRoot+"/unified", &s) == nil && s.Type == unix.CGROUP2_SUPER_MAGIC {
+		return "v1 (hybrid)"
+	}
+	return "v1"
 }
 
 // delegated returns the nearest cgroup from own upwards that belongs to this
@@ -132,30 +154,30 @@ func write(dir, file, value string) error {
 
 // divide gives its children every controller that matters; only memory must be
 // there.
-func (c *cgroup) divide() error {
+func (c *Group) divide() error {
 	for _, optional := range []string{"+cpu", "+io", "+pids"} {
-		_ = write(c.dir, "cgroup.subtree_control", optional)
+		_ = write(c.Dir, "cgroup.subtree_control", optional)
 	}
-	return write(c.dir, "cgroup.subtree_control", "+memory")
+	return write(c.Dir, "cgroup.subtree_control", "+memory")
 }
 
-// leaf returns a cgroup for processes, which it makes if need be.
-func (c *cgroup) leaf(name string) (*cgroup, error) {
-	l := &cgroup{dir: filepath.Join(c.dir, name), path: path.Join(c.path, name)}
-	if err := os.Mkdir(l.dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+// Leaf returns a cgroup for processes, which it makes if need be.
+func (c *Group) Leaf(name string) (*Group, error) {
+	l := &Group{Dir: filepath.Join(c.Dir, name), Path: path.Join(c.Path, name)}
+	if err := os.Mkdir(l.Dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("making a cgroup: %w", err)
 	}
 	return l, nil
 }
 
-// limit sets memory.max or memory.swap.max in units of 2^20 bytes.
-func (c *cgroup) limit(file string, mb int) error {
-	return write(c.dir, file, strconv.FormatInt(int64(mb)<<20, 10))
+// Limit sets memory.max or memory.swap.max in units of 2^20 bytes.
+func (c *Group) Limit(file string, mb int) error {
+	return write(c.Dir, file, strconv.FormatInt(int64(mb)<<20, 10))
 }
 
-// place makes cmd start inside the cgroup. The file must be closed once it has.
-func (c *cgroup) place(cmd *exec.Cmd) (*os.File, error) {
-	f, err := os.Open(c.dir)
+// Place makes cmd start inside the cgroup. The file must be closed once it has.
+func (c *Group) Place(cmd *exec.Cmd) (*os.File, error) {
+	f, err := os.Open(c.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -166,11 +188,19 @@ func (c *cgroup) place(cmd *exec.Cmd) (*os.File, error) {
 	return f, nil
 }
 
-// remove kills what runs in the cgroup and its children and removes them.
-func (c *cgroup) remove() error { return removeCgroup(c.dir) }
+// Kill kills what runs in the cgroup and its children. Kernels before 5.14 cannot.
+func (c *Group) Kill() error { return write(c.Dir, "cgroup.kill", "1") }
 
-func removeCgroup(dir string) error {
-	deadline := clock.Real.Now().Add(killLimit)
+// Remove kills what runs in the cgroup and its children and removes them.
+func (c *Group) Remove() error { return RemoveGroup(c.Dir) }
+
+// removeLimit is how long processes may take to vanish when killed. Those that
+// wait for memory on a machine which has none end when they have got it.
+const removeLimit = time.Minute
+
+// RemoveGroup is Remove for the cgroup at dir, which may be gone already.
+func RemoveGroup(dir string) error {
+	deadline := clock.Real.Now().Add(removeLimit)
 	for {
 		// Kernels before 5.14 have no cgroup.kill; the trees are ended by then.
 		_ = write(dir, "cgroup.kill", "1")

@@ -1,4 +1,4 @@
-package agent
+package system
 
 import (
 	"context"
@@ -16,25 +16,26 @@ import (
 	"brink/internal/clock"
 )
 
-// holding is what a process that stands for the platform's memory holds.
-type holding struct {
-	// mb of anonymous memory or, with dir, of a file there that is mapped; hot
-	// MB of it are touched every interval, none if that is 0.
-	mb, hot int
-	every   time.Duration
-	dir     string
+// Holding is what a process that stands for the platform's memory holds.
+type Holding struct {
+	// MB of anonymous memory or, with Dir, of a file there that is mapped; Hot MB
+	// of it are touched every interval, none if that is 0. MB are 2^20 bytes.
+	MB, Hot int
+	Every   time.Duration
+	Dir     string
 }
 
-func (h holding) args() []string {
-	args := []string{"--mb", strconv.Itoa(h.mb), "--hot-mb", strconv.Itoa(h.hot), "--every", h.every.String()}
-	if h.dir != "" {
-		args = append(args, "--file-in", h.dir)
+// Args are the arguments of Hold.
+func (h Holding) Args() []string {
+	args := []string{"--mb", strconv.Itoa(h.MB), "--hot-mb", strconv.Itoa(h.Hot), "--every", h.Every.String()}
+	if h.Dir != "" {
+		args = append(args, "--file-in", h.Dir)
 	}
 	return args
 }
 
-// heldReady is the line that says that a holding is filled.
-const heldReady = "ready"
+// Ready is the line that says that a holding is filled.
+const Ready = "ready"
 
 // Hold is the program "brink hold", which agents start to stand for memory that
 // the platform itself uses: --mb of anonymous memory or, with --file-in, of a
@@ -43,13 +44,13 @@ const heldReady = "ready"
 // it may, writes "ready" when everything is filled, and runs until ctx ends. With
 // --empty-swap it brings everything back from one swap area instead.
 func Hold(ctx context.Context, args []string, out io.Writer) error {
-	var h holding
+	var h Holding
 	flags := flag.NewFlagSet("hold", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.IntVar(&h.mb, "mb", 0, "")
-	flags.IntVar(&h.hot, "hot-mb", 0, "")
-	flags.DurationVar(&h.every, "every", 0, "")
-	flags.StringVar(&h.dir, "file-in", "", "")
+	flags.IntVar(&h.MB, "mb", 0, "")
+	flags.IntVar(&h.Hot, "hot-mb", 0, "")
+	flags.DurationVar(&h.Every, "every", 0, "")
+	flags.StringVar(&h.Dir, "file-in", "", "")
 	swap := flags.String("empty-swap", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -57,8 +58,8 @@ func Hold(ctx context.Context, args []string, out io.Writer) error {
 	if *swap != "" {
 		return emptySwap(*swap)
 	}
-	if h.mb < 1 || h.hot < 0 || h.hot > h.mb || h.every < 0 {
-		return fmt.Errorf("memory of %d MB, of which %d are touched every %s, cannot be held", h.mb, h.hot, h.every)
+	if h.MB < 1 || h.Hot < 0 || h.Hot > h.MB || h.Every < 0 {
+		return fmt.Errorf("memory of %d MB, of which %d are touched every %s, cannot be held", h.MB, h.Hot, h.Every)
 	}
 	protect()
 	memory, touch, err := h.fill()
@@ -66,35 +67,35 @@ func Hold(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = unix.Munmap(memory) }()
-	if _, err := fmt.Fprintln(out, heldReady); err != nil {
+	if _, err := fmt.Fprintln(out, Ready); err != nil {
 		return err
 	}
-	if h.every == 0 {
-		h.hot, h.every = 0, time.Hour // a pause, not a wait that the runtime takes for a deadlock
+	if h.Every == 0 {
+		h.Hot, h.Every = 0, time.Hour // a pause, not a wait that the runtime takes for a deadlock
 	}
-	h.keepHot(ctx, memory[:h.hot<<20], touch)
+	h.keepHot(ctx, memory[:h.Hot<<20], touch)
 	return nil
 }
 
-// oomScore makes a process the OOM killer's last choice, but not impossible.
+// OOMScore makes a process the OOM killer's last choice, but not impossible.
 // https://www.kernel.org/doc/html/latest/filesystems/proc.html (3.1)
-const oomScore = -900
+const OOMScore = -900
 
 // protect sets the own oom_score_adj, which needs CAP_SYS_RESOURCE. Whoever
 // started the process reads what it has become.
 func protect() {
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(oomScore)), 0)
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(OOMScore)), 0)
 }
 
 // fill returns the filled memory and how one page of it is touched.
-func (h holding) fill() (memory []byte, touch func(page []byte), err error) {
-	if h.dir != "" {
-		memory, err = mapFile(h.dir, h.mb<<20)
+func (h Holding) fill() (memory []byte, touch func(page []byte), err error) {
+	if h.Dir != "" {
+		memory, err = mapFile(h.Dir, h.MB<<20)
 		return memory, readPage, err
 	}
-	memory, err = unix.Mmap(-1, 0, h.mb<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	memory, err = unix.Mmap(-1, 0, h.MB<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%d MB of memory: %w", h.mb, err)
+		return nil, nil, fmt.Errorf("%d MB of memory: %w", h.MB, err)
 	}
 	noise(memory, 1)
 	return memory, writePage, nil
@@ -102,7 +103,7 @@ func (h holding) fill() (memory []byte, touch func(page []byte), err error) {
 
 // keepHot touches hot once in every interval. A round that takes longer than
 // that is followed by the next one at once, as a busy platform's would be.
-func (h holding) keepHot(ctx context.Context, hot []byte, touch func([]byte)) {
+func (h Holding) keepHot(ctx context.Context, hot []byte, touch func([]byte)) {
 	page := os.Getpagesize()
 	due := clock.Real.Now()
 	for {
@@ -110,7 +111,7 @@ func (h holding) keepHot(ctx context.Context, hot []byte, touch func([]byte)) {
 			touch(hot[off : off+page])
 		}
 		now := clock.Real.Now()
-		if due = due.Add(h.every); due.Before(now) {
+		if due = due.Add(h.Every); due.Before(now) {
 			due = now
 		}
 		if clock.Real.Sleep(ctx, due.Sub(now)) != nil {
