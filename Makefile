@@ -1,7 +1,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 VENDOR  := internal/report/assets/vendor/.stamp
 
-.PHONY: run build test bench lint clean
+.PHONY: run build test bench doctor-score lint clean
 
 # Under CI the built-in server must not take gunicorn's place.
 run: need-run build
@@ -34,6 +34,10 @@ test: need-test build lint
 
 bench: need-bench build
 	@scripts/bench.sh
+
+# Which field cases doctor gets right, wrong or leaves open, by failure mode.
+doctor-score:
+	@scripts/doctor-score.sh
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these files'; exit 1; }

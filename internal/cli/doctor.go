@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brink/internal/doctor"
+	"brink/internal/evidence"
+	"brink/internal/record"
+)
+
+// examination is what `brink doctor` was asked for.
+type examination struct {
+	lasts            time.Duration
+	root             string
+	watch, all       bool
+	format, explain  string
+	from, to         string
+	repetition       int64
+	window           evidence.Window
+	windowed, marked bool
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var o examination
+	cmd := &cobra.Command{
+		Use:   "doctor [FILE|DIR|RUN ...]",
+		Short: "Say what is wrong with this machine, a capture or an export, and how we know",
+		Long: `Say which failure mode a machine or an app is in, with the numbers, the cause,
+what to do, and what could not be seen. Without an argument this machine is
+looked at, twice, --for apart. Otherwise all arguments are one case: bundles of
+brink collect, captured trees, exports of Azure, logs of servers and platforms,
+the output of tools, directories of runs; "-" reads a bundle from standard
+input. Files are recognised by their contents.
+
+Exit codes: 0 nothing is wrong, 1 something was found, 2 bad input, 3 too little
+evidence for a verdict.`,
+		Example: `  brink doctor                               this machine, for 10 s
+  sudo brink doctor --for 30s                with what only root sees
+  brink doctor bundle.tar.gz                 what somebody sent
+  brink doctor metrics.json console.csv      exports, as one case
+  brink doctor runs/worker-exhaustion-1 --repetition 3
+  brink doctor --explain swap-thrash         the long story of a mode`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.marked = cmd.Flags().Changed("for")
+			return a.doctor(cmd.Context(), args, o)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&o.lasts, "for", 10*time.Second, "how far apart the two readings of this machine are, 200ms to 1h")
+	f.StringVar(&o.root, "root", "", "look at a captured tree in this `directory` as if it were /")
+	f.BoolVar(&o.watch, "watch", false, "go on until ctrl-c: one line for each --for, and the report when it changes")
+	f.BoolVar(&o.all, "all", false, "print everything, not one screen")
+	f.StringVar(&o.format, "format", "text", "text, or markdown for a ticket")
+	f.StringVar(&o.explain, "explain", "", "print the long story of a failure `mode`")
+	f.StringVar(&o.from, "from", "", "of a run, only what is later than this `time` (2026-01-31T15:04:05Z)")
+	f.StringVar(&o.to, "to", "", "of a run, only what is earlier than this `time`")
+	f.Int64Var(&o.repetition, "repetition", 0, "of a run, this repetition (default: that of --from, or the last)")
+	return cmd
+}
+
+// check says in one sentence what flags and arguments cannot be together.
+func (o *examination) check(args []string) error {
+	var err error
+	switch o.format {
+	case "text", "markdown":
+	default:
+		return fmt.Errorf("--format %s: it is text or markdown (--json for programs)", o.format)
+	}
+	if o.window.From, err = instant("--from", o.from); err != nil {
+		return err
+	}
+	if o.window.To, err = instant("--to", o.to); err != nil {
+		return err
+	}
+	o.window.Repetition = o.repetition
+	o.windowed = o.from != "" || o.to != "" || o.repetition != 0
+	switch {
+	case o.repetition < 0:
+		return fmt.Errorf("--repetition %d: it must be 1 or more", o.repetition)
+	case o.from != "" && o.to != "" && !o.window.To.After(o.window.From):
+		return fmt.Errorf("--to %s: it must be later than --from %s", o.to, o.from)
+	case o.windowed && (len(args) != 1 || !isRunDirectory(args[0])):
+		return errors.New("--from, --to and --repetition need the directory of one run and nothing else")
+	case o.lasts < 200*time.Millisecond || o.lasts > time.Hour:
+		return fmt.Errorf("--for %v: it must be 200ms to 1h", o.lasts)
+	case len(args) > 0 && (o.watch || o.root != "" || o.marked):
+		return errors.New("--watch, --root and --for look at a machine, not at files: leave the arguments out")
+	case o.watch && o.root != "":
+		return errors.New("--watch and --root exclude each other: a captured tree does not change")
+	}
+	return nil
+}
+
+func instant(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s %q: it must be a time such as 2026-01-31T15:04:05Z", flag, text)
+}
+
+func isRunDirectory(path string) bool {
+	if filepath.Base(path) == record.FileName {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(path, record.FileName))
+	return err == nil
+}
+
+func (a *app) doctor(ctx context.Context, args []string, o examination) error {
+	if o.explain != "" {
+		return a.explainMode(o.explain)
+	}
+	if err := o.check(args); err != nil {
+		return badInput(err)
+	}
+	if o.watch {
+		return a.doctorWatch(ctx, o)
+	}
+	c, err := a.gatherEvidence(ctx, args, o)
+	if err != nil {
+		return err
+	}
+	r := doctor.Diagnose(c)
+	if err := a.printReport(r, o); err != nil {
+		return err
+	}
+	return ended(r)
+}
+
+// ended makes the exit code of a report.
+func ended(r *doctor.Report) error {
+	if code := r.ExitCode(); code != exitDone {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func (a *app) explainMode(name string) error {
+	mode, err := doctor.ParseMode(name)
+	if err != nil {
+		return badInput(err)
+	}
+	text, err := doctor.Explain(mode)
+	if err != nil {
+		return broken(err)
+	}
+	_, err = fmt.Fprint(a.stdout, text)
+	return err
+}
+
+// gatherEvidence makes one case of the arguments, or looks at the machine.
+func (a *app) gatherEvidence(ctx context.Context, args []string, o examination) (*evidence.Case, error) {
+	var c *evidence.Case
+	var err error
+	switch {
+	case len(args) == 0:
+		if o.root == "" {
+			a.say("looking at this machine for %v", o.lasts)
+		}
+		c, err = evidence.Live(ctx, evidence.Options{For: o.lasts, Root: o.root})
+	case o.windowed:
+		c, err = evidence.FromRun(ctx, args[0], o.window)
+	case len(args) == 1 && args[0] == "-":
+		c, err = evidence.ReadArchive(ctx, "standard input", os.Stdin)
+	case slices.Contains(args, "-"):
+		err = errors.New(`"-" reads one bundle from standard input and goes with nothing else`)
+	default:
+		c, err = evidence.Read(ctx, args...)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return c, badInput(err)
+}
+
+func (a *app) printReport(r *doctor.Report, o examination) error {
+	var b strings.Builder
+	var err error
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case o.format == "markdown":
+		err = doctor.Markdown(&b, r)
+	default:
+		err = doctor.Text(&b, r, doctor.TextOptions{Width: newPage(a.stdout).width, All: o.all})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(a.stdout, harmless(b.String()))
+	return err
+}
+
+// doctorWatch judges one window after the other until the context ends. The
+// exit code is that of the last.
+func (a *app) doctorWatch(ctx context.Context, o examination) error {
+	var last *doctor.Report
+	before := ""
+	for {
+		c, err := evidence.Live(ctx, evidence.Options{For: o.lasts})
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return broken(err)
+		}
+		last = doctor.Diagnose(c)
+		now := modesOf(last)
+		switch {
+		case a.json:
+			enc := json.NewEncoder(a.stdout)
+			enc.SetEscapeHTML(false)
+			err = enc.Encode(last)
+		case now != before:
+			fmt.Fprintf(a.stdout, "%s\n", time.Now().Format(time.TimeOnly))
+			err = a.printReport(last, o)
+		default:
+			_, err = fmt.Fprintf(a.stdout, "%s %s\n", time.Now().Format(time.TimeOnly), harmless(now))
+		}
+		if err != nil {
+			return err
+		}
+		before = now
+	}
+	if last == nil {
+		return ctx.Err()
+	}
+	return ended(last)
+}
+
+// modesOf is a report in a few words.
+func modesOf(r *doctor.Report) string {
+	words := []string{string(r.Verdict)}
+	for i := range r.Findings {
+		words = append(words, string(r.Findings[i].Mode))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brink/internal/doctor"
+)
+
+// examine runs brink doctor in this process.
+func examine(t *testing.T, asJSON bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, fault bytes.Buffer
+	a := &app{stdout: &out, stderr: &fault, json: asJSON}
+	cmd := a.doctorCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&fault)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(context.Background())
+	if err != nil {
+		fault.WriteString(err.Error())
+	}
+	var coded *exitError
+	switch {
+	case err == nil:
+		return exitDone, out.String(), fault.String()
+	case errors.As(err, &coded):
+		return coded.code, out.String(), fault.String()
+	}
+	return -1, out.String(), fault.String()
+}
+
+// capture writes files into a folder of their own.
+func capture(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const roomyMeminfo = "MemTotal: 8000000 kB\nMemFree: 200000 kB\nMemAvailable: 6000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n"
+
+func TestDoctorsExitCodes(t *testing.T) {
+	killed := "[1.000001] Memory cgroup out of memory: Killed process 7 (python) total-vm:900000kB, anon-rss:600000kB, file-rss:0kB\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  int
+		say   string
+	}{
+		{"healthy", map[string]string{"proc/meminfo": roomyMeminfo}, 0, "HEALTHY"},
+		{"findings", map[string]string{"proc/meminfo": roomyMeminfo, "dmesg.txt": killed}, 1, "oom-kill"},
+		{"too little", map[string]string{"cgroup/cpu.stat": "nr_periods 7\nnr_throttled 2\nthrottled_time 127918677\n"}, 3, "too few"},
+		{"nothing understood", map[string]string{"holiday.txt": "we went to the sea\n"}, exitInput, "nothing in it was understood"},
+	} {
+		code, out, said := examine(t, false, capture(t, c.files))
+		if code != c.want || !strings.Contains(out+said, c.say) {
+			t.Errorf("%s: exit code %d, want %d; it says %q, want %q in it", c.name, code, c.want, out+said, c.say)
+		}
+	}
+}
+
+func TestDoctorRefusesWhatMakesNoSense(t *testing.T) {
+	dir := capture(t, map[string]string{"proc/meminfo": roomyMeminfo})
+	for want, args := range map[string][]string{
+		"--format xml: it is text or markdown":           {"--format", "xml", dir},
+		"--for 1ms: it must be 200ms to 1h":              {"--for", "1ms"},
+		"look at a machine, not at files":                {"--watch", dir},
+		`--from "noon": it must be a time`:               {"--from", "noon", dir},
+		"need the directory of one run":                  {"--repetition", "2", dir},
+		"--repetition -1: it must be 1 or more":          {"--repetition", "-1", dir},
+		`no failure mode is named "gremlins"; there are`: {"--explain", "gremlins"},
+		"no such file or directory":                      {filepath.Join(dir, "missing")},
+		"goes with nothing else":                         {"-", dir},
+		"exclude each other":                             {"--watch", "--root", dir},
+	} {
+		code, _, said := examine(t, false, args...)
+		if code != exitInput || !strings.Contains(said, want) {
+			t.Errorf("%q: exit code %d, %q; want 2 and %q", args, code, said, want)
+		}
+	}
+}
+
+func TestDoctorsDocument(t *testing.T) {
+	code, out, said := examine(t, true, capture(t, map[string]string{"proc/meminfo": roomyMeminfo}))
+	var r doctor.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, out, said)
+	}
+	if r.Format != doctor.Format || r.Verdict != doctor.Healthy || len(r.Unseen) == 0 {
+		t.Errorf("the document is %+v", r)
+	}
+}
+
+func TestDoctorOfACapturedTreeAndOfAFolderAgree(t *testing.T) {
+	dir := capture(t, map[string]string{"proc/meminfo": roomyMeminfo})
+	code, out, said := examine(t, false, "--root", dir)
+	if code != 0 || !strings.Contains(out, "75 % of memory is available") {
+		t.Errorf("--root: exit code %d: %s%s", code, out, said)
+	}
+	code, out, said = examine(t, false, "--format", "markdown", dir)
+	if code != 0 || !strings.Contains(out, "## brink doctor: healthy") {
+		t.Errorf("markdown: exit code %d: %s%s", code, out, said)
+	}
+}
+
+func TestDoctorExplains(t *testing.T) {
+	code, out, _ := examine(t, false, "--explain", "swap-thrash")
+	if code != exitDone || !strings.HasPrefix(out, "# swap-thrash: ") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// What an app called itself must not reach the terminal as it is.
+func TestDoctorKeepsTheTerminalSafe(t *testing.T) {
+	killed := "[1.000001] Out of memory: Killed process 7 (py\x1b[31mthon) total-vm:900000kB, anon-rss:600000kB, file-rss:0kB\n"
+	_, out, _ := examine(t, false, capture(t, map[string]string{"dmesg.txt": killed}))
+	if strings.ContainsRune(out, '\x1b') || !strings.Contains(out, "oom-kill") {
+		t.Errorf("it prints %q", out)
+	}
+}

@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"time"
+
+	"brink/internal/evidence"
+)
+
+// A worker that is given up within this of its limit after its boot has never
+// told its master that it lives: the master looks once a second, and a machine
+// short of memory makes it late.
+const (
+	bootSlack = 5 * time.Second
+	bootLate  = 1.5
+	// bootRounds is how many workers must be given up while they boot, with at
+	// least one that took the place of another of them.
+	bootRounds = 2
+)
+
+var bootTimeoutLoop = Rule{
+	Mode:  BootTimeoutLoop,
+	Needs: anyOf(evidence.HasServerLog),
+	Judge: func(l *look, a *answer) {
+		limit, told := l.workerLimit()
+		for _, c := range l.crews() {
+			if lost := c.lostBooting(limit); len(lost) >= bootRounds && generations(lost) {
+				a.found(bootFinding(l, c, lost, limit, told))
+			}
+		}
+	},
+}
+
+// lostBooting are the workers whose server gave them up as long after their
+// boot as its limit is.
+func (c *crew) lostBooting(limit time.Duration) []*life {
+	var lost []*life
+	for i := range c.lives {
+		w := &c.lives[i]
+		if d, ok := w.booted(); ok && d >= limit-time.Second && d <= time.Duration(bootLate*float64(limit))+bootSlack {
+			lost = append(lost, w)
+		}
+	}
+	return lost
+}
+
+// generations reports whether any of the workers was booted after another of
+// them had been given up.
+func generations(lost []*life) bool {
+	for _, w := range lost {
+		if !w.boot.At.Before(lost[0].timeout.At) {
+			return true
+		}
+	}
+	return false
+}
+
+func bootFinding(l *look, c *crew, lost []*life, limit time.Duration, told bool) *Finding {
+	var gone []*evidence.Event
+	for _, w := range lost {
+		gone = append(gone, w.timeout)
+	}
+	f := &Finding{Subject: c.subject()}
+	d, _ := lost[0].booted()
+	lasted := evidence.Known(d.Seconds(), evidence.Seconds, lost[0].boot.From, lost[0].timeout.From)
+	f.What = "Workers take longer to boot than their server waits: " + f.count("workers given up while booting", countOf(gone), "worker") +
+		" killed about " + f.n("from boot to time-out", lasted) + " after their boot and booted anew, which no restart counter shows."
+	from, to := lost[0].boot.At, lost[len(lost)-1].timeout.At
+	f.between(from, to)
+	f.level(Observed, "boots and time-outs of the same workers stand in the server's log, round after round")
+	f.Cause = "gunicorn kills a worker that does not report within --timeout, and importing the app or filling its memory counts. Killing and booting again costs the machine the same memory and CPU once more, so that all boots get slower."
+	if told {
+		f.see("--timeout", l.start().Timeout)
+	} else {
+		f.Cause += " The time-out was not seen; " + lasting(limit) + " is gunicorn's default."
+	}
+	f.not("out of memory kill", "the SIGKILL comes from the master: WORKER TIMEOUT of the same worker stands before it")
+	f.not("slow requests", "each was given up one time-out after its boot; a request would have come later")
+	f.Now = []string{"Raise --timeout above the time of a boot (600 while this lasts).", "Start the apps one after another, not together."}
+	f.Properly = []string{"Shorten the boot: load less at import, or --preload so that it is loaded once.",
+		"Fewer workers: each imports the app and fills its memory again."}
+	f.Settle = []string{"How long one boot takes with the machine to itself.", "/proc/pressure/memory and swap traffic while it boots."}
+	return f
+}

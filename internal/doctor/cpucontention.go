@@ -1,0 +1,151 @@
+package doctor
+
+import (
+	"brink/internal/evidence"
+)
+
+const (
+	// cpuFull is in percent of all CPU time.
+	cpuFull = 95
+	// cpuQuiet: below it there is room.
+	cpuQuiet = 85
+	// cpuWaits is in percent of time in which some task that could run waited
+	// for a CPU. At a utilisation of 80 % on few CPUs, 50 is usual.
+	cpuWaits = 60
+	// stolen time is in percent of all CPU time that the hypervisor kept.
+	stolenTime = 15
+	// waitShare is the share, in percent, of the time in which a server's process
+	// wanted to run that it spent without a CPU; one that wanted to run for less
+	// than wantsToRun of the time, in percent, tells nothing.
+	waitShare  = 30
+	wantsToRun = 1
+)
+
+var cpuContention = Rule{
+	Mode:  CPUContention,
+	Needs: anyOf(evidence.HasCPURate, evidence.HasCPUPSI, evidence.HasLoad, evidence.HasMetrics),
+	Judge: judgeContention,
+}
+
+func judgeContention(l *look, a *answer) {
+	if l.frozen() {
+		return
+	}
+	user := l.active(func(x *evidence.Activity) evidence.Value { return x.User })
+	system := l.active(func(x *evidence.Activity) evidence.Value { return x.System })
+	steal := l.active(func(x *evidence.Activity) evidence.Value { return x.Steal })
+	use := user.Plus(system)
+	psi := stallOf(l.Case, func(r *evidence.Reading) evidence.Pressure { return r.PSI.CPU })
+	late := l.lateness()
+	full := use.AtLeast(cpuFull) && (psi.some.lasts(cpuWaits) || late.AtLeast(waitShare) || !psi.some.known() && l.queued())
+	switch {
+	case full && late.Below(waitShare) && !steal.AtLeast(stolenTime):
+		var w words
+		a.note(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time, but the servers hardly wait for one ("+w.n("wait for a CPU", late)+" of the time in which they wanted to run).", &w)
+	case full, steal.AtLeast(stolenTime):
+		a.found(contentionFinding(l, use, user, system, steal, psi, late))
+		return
+	case use.Known && use.Below(cpuQuiet):
+		var w words
+		a.fine(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time.", &w)
+	case psi.some.below(cpuWaits) && !use.Known:
+		var w words
+		text := "Tasks wait for a CPU " + w.n("PSI cpu some", psi.some.lately()) + " of the time"
+		if !psi.full.known() {
+			text += "; that the file has no line full is normal before kernel 5.13"
+		}
+		a.fine(CPU, text+".", &w)
+	case l.load1().Below(1) || l.load1().Over(l.cpus()).AtMost(1):
+		var w words
+		a.fine(CPU, "The load is "+w.n("load", l.load1())+".", &w)
+	}
+	planCPU(l, a)
+}
+
+// queued reports whether more tasks want to run than there are CPUs twice over.
+func (l *look) queued() bool {
+	run := l.active(func(x *evidence.Activity) evidence.Value { return x.Runnable })
+	return l.cpus().Known && run.Over(l.cpus()).AtLeast(2)
+}
+
+// lateness is the largest share of the time in which a server's process wanted
+// to run that it had no CPU.
+func (l *look) lateness() evidence.Value {
+	best := evidence.Missing(evidence.NotSeen, "no server's process was looked at twice")
+	s, ok := l.Span()
+	if !ok || !s.Seconds.Known {
+		return best
+	}
+	for _, to := range s.To.Sched {
+		for _, from := range s.From.Sched {
+			if from.PID != to.PID {
+				continue
+			}
+			wait, run := to.Wait.Minus(from.Wait), to.Run.Minus(from.Run)
+			if wanted := wait.Plus(run); !wanted.PercentOf(s.Seconds).AtLeast(wantsToRun) {
+				continue
+			} else if v := wait.PercentOf(wanted); v.Known && (!best.Known || v.Number > best.Number) {
+				best = v
+			}
+		}
+	}
+	return best
+}
+
+func contentionFinding(l *look, use, user, system, steal evidence.Value, psi stall, late evidence.Value) *Finding {
+	f := &Finding{}
+	stolen := steal.AtLeast(stolenTime)
+	if stolen {
+		f.What = "The hypervisor keeps " + f.n("stolen time", steal) + " of the CPU time from this machine"
+		f.Cause = "Other machines on the same host use the CPU, or the plan's own share of it is used up."
+		f.Now = []string{"Move to another host or a size with CPUs of its own; nothing inside this machine helps."}
+	} else {
+		f.What = "The CPUs are busy " + f.n("CPU use", use) + " of the time, and more wants to run"
+		f.Cause = "More work than the CPUs can do at once."
+		f.Now = []string{"Find who uses it (top, pidstat); a build or a start that runs now will end by itself.", "Slow down or stop what is not urgent."}
+	}
+	f.see("user", user)
+	f.see("system", system)
+	if v := psi.some.most(); v.Known {
+		f.What += ": some task waits for a CPU " + f.n("PSI cpu some", v) + " of the time"
+	}
+	if late.Known {
+		f.What += "; a server's process had none for " + f.n("wait for a CPU", late) + " of the time in which it wanted to run"
+	}
+	f.What += "."
+	f.over(l)
+	f.level(Observed, "counted by the kernel over the readings")
+	f.not("waiting for disks", "time spent waiting for disks counts as idle and is not in these figures")
+	f.Properly = []string{"Fewer apps or workers per CPU, or more CPUs. More workers than CPUs × 2 do not speed up work that needs the CPU.",
+		"Build outside the machine that serves."}
+	f.Settle = []string{"CPU time per process or cgroup over the same minute."}
+	return f
+}
+
+// planCPU reads CpuPercentage of a plan.
+func planCPU(l *look, a *answer) {
+	for _, s := range l.SeriesOf("CpuPercentage") {
+		above := lastingAbove(s, cpuFull)
+		var w words
+		if !above.Known {
+			if s.Max().Below(cpuQuiet) {
+				a.fine(CPU, "CpuPercentage is "+w.n("CpuPercentage", s.Last())+", at most "+w.n("highest CpuPercentage", s.Max())+".", &w)
+			}
+			continue
+		}
+		if len(l.EventsOf(evidence.StartTimeout, evidence.ContainerExited, evidence.ContainerKilled)) > 0 {
+			a.note(CPU, "CpuPercentage is "+w.n("CpuPercentage", s.Last())+": starts that are repeated use it up.", &w)
+			continue
+		}
+		f := &Finding{}
+		f.What = "The plan's CPUs are " + f.n("CpuPercentage", s.Last()) + " busy, for " + f.count("readings above", above, "reading") + " of the metric."
+		f.between(s.Points[len(s.Points)-int(above.Number)].At, s.Points[len(s.Points)-1].At)
+		f.level(Inferred, "a platform's average per minute, which does not tell who waits")
+		f.Cause = "More work than the plan's CPUs can do, or starts that repeat."
+		f.Now = []string{"See whether apps are being built, started or restarted in these minutes."}
+		f.Properly = []string{"Fewer apps on the plan, or a larger size."}
+		f.Settle = []string{"/proc/stat and /proc/pressure/cpu from inside; starts and restarts in AppServicePlatformLogs."}
+		f.not("traffic", "the metric does not tell: compare the request rate of the same minutes")
+		a.found(f)
+	}
+}

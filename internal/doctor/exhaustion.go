@@ -1,0 +1,218 @@
+package doctor
+
+import (
+	"fmt"
+
+	"brink/internal/evidence"
+)
+
+// One look at a queue proves nothing: it is not empty in 12 % of looks at half
+// use and in 42 % at 0.8, on servers in good health. What tells is that it lasts,
+// how many wait, and for how long.
+const (
+	// busyShare and queuedShare are in percent, of the workers and of the looks.
+	busyShare   = 95
+	queuedShare = 90
+	// ageOfService: the oldest request has waited this many times what a request
+	// takes. At 0.8 of four workers the mean wait is half of it.
+	ageOfService = 1.5
+	// longWindow is how many times longer than a request the readings must span
+	// for half of that to do.
+	longWindow = 20
+	// ageAlone is in seconds, where how long a request takes is not known.
+	ageAlone = 3
+	// gaugeLooks is how often the gauge must have looked.
+	gaugeLooks = 5
+	// sharedPeer is the share of busy workers, in percent, that wait on one far
+	// end for it to be the cause.
+	sharedPeer = 50
+)
+
+var workerExhaustion = Rule{
+	Mode:  WorkerExhaustion,
+	Needs: anyOf(evidence.HasPools, evidence.HasServerLog, evidence.HasPlatformLog, evidence.HasRequests, evidence.HasMetrics),
+	Judge: func(l *look, a *answer) {
+		seen := map[string]bool{}
+		for i := range l.Pools {
+			p := &l.Pools[i]
+			if f := judgePool(l, a, p); f != nil {
+				seen[p.Name+p.Server] = true
+				a.found(f)
+			}
+		}
+		if len(seen) > 0 {
+			return
+		}
+		if f := atLimit(l); f != nil {
+			a.found(f)
+			return
+		}
+		if f := probedPool(l); f != nil {
+			a.found(f)
+			return
+		}
+		if f := queuedAtPlatform(l); f != nil {
+			a.found(f)
+			return
+		}
+		crowd(l, a)
+	},
+}
+
+// poolName is what sentences call a pool.
+func poolName(p *evidence.Pool) string {
+	switch {
+	case len(p.Sockets) > 0:
+		return p.Server + " at " + p.Sockets[0].Address
+	case p.Name != "":
+		return p.Server + " " + p.Name
+	}
+	return p.Server
+}
+
+// addresses are those that a pool listens on.
+func addresses(p *evidence.Pool) []string {
+	var all []string
+	for i := range p.Sockets {
+		all = append(all, p.Sockets[i].Address)
+	}
+	return all
+}
+
+// judgePool judges a pool by who counted it.
+func judgePool(l *look, a *answer, p *evidence.Pool) *Finding {
+	switch {
+	case p.Seen == evidence.PoolLive:
+		return livePool(l, a, p)
+	case len(p.Members) > 0:
+		return uneven(a, p)
+	case p.Min.Known && p.Busy.Known && !p.Workers.Known:
+		return slowInjection(l, a, p)
+	}
+	return loggedPool(l, a, p)
+}
+
+func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
+	if isLoop(p) || !p.Workers.Known || p.Looks < gaugeLooks || !p.BusyShare.Known {
+		return nil
+	}
+	busy := p.BusyShare.AtLeast(busyShare)
+	if busy && p.QueuedShare.AtLeast(queuedShare) && l.keptWaiting(p) {
+		return exhausted(l, p)
+	}
+	var w words
+	text := poolName(p) + ": of " + w.count("workers", p.Workers, "worker") + " " + w.n("busy share", p.BusyShare) + " were busy on average"
+	switch {
+	case p.QueuedShare.Known:
+		a.fine(Workers, text+", and something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks.", &w)
+	case busy:
+		a.suspect(Workers, text+"; what waits for them cannot be told.", "Its accept queue and connections: brink watch --once as root.", &w)
+	default:
+		a.fine(Workers, text+".", &w)
+	}
+	return nil
+}
+
+// keptWaiting reports whether requests wait for longer than chance explains.
+func (l *look) keptWaiting(p *evidence.Pool) bool {
+	round := p.Queued.Known && p.Queued.Number >= p.Workers.Number // a whole round of requests is queued
+	wait := p.Oldest.Over(p.Service)
+	if !wait.Known {
+		return round && p.Oldest.AtLeast(1) || p.Oldest.AtLeast(ageAlone)
+	}
+	least := ageOfService
+	if s, ok := l.Span(); ok && s.Seconds.Over(p.Service).AtLeast(longWindow) {
+		least = ageOfService / 2 // the looks are independent of each other then
+	}
+	return round && wait.AtLeast(least) || wait.AtLeast(2*ageOfService)
+}
+
+// exhausted tells about a pool that was looked at from outside.
+func exhausted(l *look, p *evidence.Pool) *Finding {
+	f := &Finding{Subject: poolName(p), places: addresses(p)}
+	f.What = "All " + f.count("workers", p.Workers, "worker") + " of " + poolName(p) + " are busy (" + f.n("busy share", p.BusyShare) + " of the time) and " + f.count("queued", p.Queued, "request") + " wait"
+	if p.Oldest.Known {
+		f.What += ", the oldest for " + f.n("oldest", p.Oldest)
+	}
+	f.What += "."
+	f.see("looks with a queue", p.QueuedShare)
+	f.see("time that a request holds a worker", p.Service)
+	f.over(l)
+	f.level(Observed, fmt.Sprintf("counted from outside in %d looks, with the age of what waits", p.Looks))
+	backend := held(p, f)
+	if p.CPU.Known && !backend {
+		if p.CPU.Below(0.5 * max(1, min(p.Workers.Number, l.cpus().Number))) {
+			f.notBy = []Mode{CPUContention}
+			f.Cause += " Its processes use " + f.n("CPU of the pool", p.CPU) + " CPUs: they wait for something" + waitingIn(p) + "."
+		} else {
+			f.Cause += " Its processes use " + f.n("CPU of the pool", p.CPU) + " CPUs: they compute."
+		}
+	}
+	if p.Abandoned.Above(0) {
+		f.What += " " + f.count("abandoned", p.Abandoned, "client") + " left already; what they asked for will still be served."
+	}
+	f.not("a burst", "the queue was there in "+f.n("looks with a queue", p.QueuedShare)+" of the looks")
+	workerAdvice(l, f, p, backend)
+	return f
+}
+
+// held says what the busy workers wait on; true if one far end holds most.
+func held(p *evidence.Pool, f *Finding) bool {
+	busy := 0
+	best := evidence.Wait{}
+	for _, w := range p.Waits {
+		busy += w.Workers
+		if w.Peer != "" && w.Workers > best.Workers {
+			best = w
+		}
+	}
+	if busy == 0 || best.Workers*100 < sharedPeer*max(busy, int(p.Workers.Number)) {
+		f.Cause = "More requests come, or each holds a worker longer, than the pool can take."
+		return false
+	}
+	f.ownCause = true
+	n := evidence.Known(float64(best.Workers), evidence.Events, p.From)
+	f.Cause = f.n("workers waiting on "+best.Peer, n) + " of the workers wait for an answer of " + best.Peer + ": that backend holds them."
+	if !best.Sure {
+		f.Cause += " (Which connection they wait on follows from what they have open.)"
+	}
+	return true
+}
+
+func workerAdvice(l *look, f *Finding, p *evidence.Pool, backend bool) {
+	if backend {
+		f.Now = []string{"Look at the backend: its own load, locks, and connections. More workers would only wait there too."}
+		f.Properly = []string{"Calls to backends need a time-out well below the client's patience.", "A circuit breaker, or a smaller pool for the calls that hang, keeps the others alive."}
+	} else {
+		f.Now = []string{"Find what the requests do that takes so long (access log, py-spy dump of a worker)."}
+		text := "More workers or threads, if requests wait rather than compute"
+		each := p.RSS.Over(p.Workers)
+		if each.Known {
+			each.Unit = evidence.Bytes
+			text += ": each worker holds about " + f.n("memory per worker", each)
+			if l.available.Known && !l.estimated {
+				text += ", and " + f.n("MemAvailable", l.available) + " is available"
+			}
+			text += ". Threads (gthread) share it."
+		} else {
+			text += "; count their memory first, each brings its own. Threads (gthread) share it."
+		}
+		f.Properly = []string{text, "Take long work out of requests."}
+	}
+	f.Settle = []string{"What the workers wait on: brink watch --once as root.", "Request times by path in the same minutes."}
+}
+
+// waitingIn names the system call in which most busy workers were seen, where
+// none of them says for whom they wait.
+func waitingIn(p *evidence.Pool) string {
+	best := evidence.Wait{}
+	for _, w := range p.Waits {
+		if w.Call != "" && w.Workers > best.Workers {
+			best = w
+		}
+	}
+	if best.Call == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%d in %s)", best.Workers, best.Call)
+}

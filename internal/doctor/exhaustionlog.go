@@ -1,0 +1,273 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"brink/internal/evidence"
+)
+
+// uneven judges a pool that tells about each worker: requests may wait at some
+// while others are free.
+func uneven(a *answer, p *evidence.Pool) *Finding {
+	queued, free, waiting, idle := 0.0, 0.0, 0, 0
+	var from []evidence.Source
+	for _, m := range p.Members {
+		if m.Queued.Above(0) {
+			queued += m.Queued.Number
+			waiting++
+			from = append(from, m.From)
+		}
+		if m.Free.Above(0) {
+			free += m.Free.Number
+			idle++
+		}
+	}
+	var w words
+	n := func(x int) evidence.Value { return evidence.Known(float64(x), evidence.Events, p.From) }
+	q := evidence.Known(queued, evidence.Events, from...)
+	if queued == 0 {
+		a.fine(Workers, poolName(p)+" has "+w.n("workers", n(len(p.Members)))+" workers, of which "+w.n("workers with room", n(idle))+" have room, and nothing waits.", &w)
+		return nil
+	}
+	if queued < float64(len(p.Members)) && idle > 0 || queued < 2 {
+		a.cannotTell(Workers, poolName(p)+" has "+w.n("queued", q)+" requests waiting in one look; one look proves nothing.", "The same statistics ten times, a second apart.", &w)
+		return nil
+	}
+	f := &Finding{Subject: poolName(p)}
+	if idle > 0 {
+		f.What = poolName(p) + " is unevenly loaded: " + f.n("queued", q) + " requests wait at " + f.n("workers with a queue", n(waiting)) + " of " + f.n("workers", n(len(p.Members))) +
+			" workers while " + f.n("workers with room", n(idle)) + " are free."
+		f.Cause = "Connections stay with the worker that accepted them (kept alive, or taken in ahead of need), and wait there while others have nothing to do."
+		f.not("all workers exhausted", f.n("workers with room", n(idle))+" workers could take a request at once; more workers would not empty the queues of the others")
+		f.not("fine, since there is room in sum", "what waits cannot move to where the room is")
+		f.Now = []string{"Let a worker accept only what it can serve (Puma: wait_for_less_busy_worker, queue_requests false behind a proxy)."}
+		f.Properly = []string{"Spread connections at the proxy (least connections, shorter keep-alive to the backend).", "Several threads per worker even a queue out; count their memory."}
+	} else {
+		f.What = "All " + f.n("workers", n(len(p.Members))) + " workers of " + poolName(p) + " are taken and " + f.n("queued", q) + " requests wait."
+		f.Cause = "More requests come, or each holds a worker longer, than the pool can take. What holds them is not in the statistics."
+		f.Now = []string{"Find what the requests wait for (slow log, a thread dump)."}
+		f.Properly = []string{"More threads or workers if requests wait rather than compute; count the memory of each."}
+		f.not("a network fault", "the requests have arrived: they wait inside the server")
+	}
+	f.level(Observed, "the server's own statistics, at one instant; that it lasts was not seen")
+	f.Span = "at the one instant that was read"
+	f.Settle = []string{"The same statistics ten times, a second apart."}
+	return f
+}
+
+// slowInjection judges a pool that adds threads slowly beyond a minimum.
+//
+// https://stackexchange.github.io/StackExchange.Redis/Timeouts
+func slowInjection(l *look, a *answer, p *evidence.Pool) *Finding {
+	if !(p.Busy.Number > p.Min.Number) || p.Min.AtMost(0) {
+		if p.Busy.Above(0) || p.Name == "WORKER" {
+			var w words
+			a.note(Workers, p.Server+" "+p.Name+": "+w.n(p.Name+" Busy", p.Busy)+" busy, not above its minimum of "+w.n(p.Name+" Min", p.Min)+".", &w)
+		}
+		return nil
+	}
+	f := &Finding{Subject: p.Server, ownCause: true}
+	f.What = "The " + p.Server + " is starved: " + f.n(p.Name+" Busy", p.Busy) + " threads are busy where " + f.n(p.Name+" Min", p.Min) + " are given at once; each further one is added slowly."
+	if late := l.EventsOf(evidence.ClientTimeout); len(late) > 0 {
+		e := late[len(late)-1]
+		if e.Elapsed.Known && e.Limit.Known {
+			f.What += " An answer was noticed after " + f.n("elapsed", e.Elapsed) + " against a time-out of " + f.n("time-out", e.Limit) + "."
+		}
+		f.between(stretch(late))
+	}
+	f.level(Observed, "the client library prints the pool's state with its time-out")
+	f.Cause = "Work that blocks (sync over async, .Result, .Wait) holds the threads. Above the minimum the pool adds one or two a second, and answers that have come wait for a thread."
+	f.not("a slow server or network at the other end", "the time-out passed here while no thread was free to read the answer")
+	f.not("enough threads, since many are 'Free'", "Free counts to the maximum, which is reached only slowly")
+	f.Now = []string{"Raise the minimum (ThreadPool.SetMinThreads, DOTNET_ThreadPool_MinThreads) as a stopgap."}
+	f.Properly = []string{"Make the calls asynchronous all the way down."}
+	f.Settle = []string{"dotnet-counters: ThreadPool queue length and thread count over a minute.", "What the other end itself measured in the same minute."}
+	return f
+}
+
+// loggedPool judges a pool as the server's own log or statistics had it.
+func loggedPool(l *look, a *answer, p *evidence.Pool) *Finding {
+	full := l.queueFull(p)
+	limit := l.limitLines(p)
+	allBusy := p.Busy.Above(0) && (p.Idle.AtMost(0) || p.Workers.Known && p.Busy.Number >= p.Workers.Number)
+	var w words
+	switch {
+	case len(full) > 0, allBusy && (len(limit) > 0 || p.Max.Known && p.Busy.Number >= p.Max.Number || p.Queued.Above(0)):
+	case allBusy:
+		a.cannotTell(Workers, poolName(p)+" had all "+w.n("busy", p.Busy)+" workers busy in one line; it may add more, and one look proves nothing.", "The lines around it, or its status page ten times.", &w)
+		return nil
+	case p.Busy.Known && p.Idle.Above(0):
+		a.fine(Workers, poolName(p)+" had "+w.n("busy", p.Busy)+" workers busy and "+w.n("idle", p.Idle)+" idle.", &w)
+		return nil
+	default:
+		return nil
+	}
+	f := &Finding{Subject: poolName(p)}
+	switch {
+	case allBusy:
+		f.What = poolName(p) + " has no worker left: " + f.n("busy", p.Busy) + " are busy"
+		if p.Idle.Known {
+			f.What += ", " + f.n("idle", p.Idle) + " idle"
+		}
+	default:
+		f.What = poolName(p) + " cannot keep up with " + f.count("workers", p.Workers, "worker")
+	}
+	if len(limit) > 0 {
+		f.What += "; it has reached its limit of " + f.n("limit", limit[len(limit)-1].Limit)
+	} else if p.Max.Known && p.Max.Number != p.Workers.Number {
+		f.What += "; its limit is " + f.n("limit", p.Max)
+	}
+	f.see("queued", p.Queued)
+	f.What += "."
+	if len(full) > 0 {
+		e := full[len(full)-1]
+		f.What += " Its listen queue is full as a consequence (" + f.n("queue", e.Queue) + " of a backlog of " + f.n("backlog", e.Limit) + "; the kernel lets one more in)."
+		f.not("a backlog that is too small", "a longer queue only makes requests wait longer; they are taken out too slowly")
+	}
+	f.between(stretch(slices.Concat(full, limit)))
+	f.level(Observed, "the server's own log or statistics say so")
+	loggedAdvice(l, f, p)
+	return f
+}
+
+// queueFull are the lines of the pool's server about a full listen queue.
+func (l *look) queueFull(p *evidence.Pool) []*evidence.Event {
+	var found []*evidence.Event
+	for _, e := range l.EventsOf(evidence.QueueFull) {
+		if e.From.File == p.From.File {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// limitLines are the lines in which the pool's server says that it is full.
+func (l *look) limitLines(p *evidence.Pool) []*evidence.Event {
+	var found []*evidence.Event
+	for _, e := range l.EventsOf(evidence.PoolAtLimit) {
+		if e.From.File == p.From.File && (e.App == "" || p.Name == "" || e.App == p.Name) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func loggedAdvice(l *look, f *Finding, p *evidence.Pool) {
+	f.Cause = "Every worker holds a request. What holds them (a slow backend, long work, or simply more requests than the pool is made for) is not in this log."
+	f.not("a fault of the proxy or the network", "the requests arrive; there is nobody to take them")
+	if p.Server == "Tomcat" {
+		f.not("too much traffic", "threads that all wait for a database look the same at two users; the log does not tell how many came")
+		f.Now = []string{"Take a thread dump (jstack) while it lasts: what all threads wait for, and whether it is a connection pool or a database."}
+		f.Properly = []string{"Bound and pool the connections to the backend, and give them time-outs.", "A larger pool of threads helps only if they compute; if they wait, more of them wait."}
+	} else {
+		f.Now = []string{"Find what the requests wait for: the slow log (request_slowlog_timeout), py-spy dump, the backend's own state."}
+		f.Properly = []string{"If they wait rather than compute, more workers or threads: measure the memory of one, and let workers × that fit beside everything else.",
+			"Time-outs for calls to backends; long work out of requests."}
+	}
+	f.Settle = []string{"A stack of every worker at the same moment.", "Requests per second and their times in the same minutes."}
+	if c := l.poolConfig(p.Name); c != nil {
+		f.see("pm.max_children", c.MaxChildren)
+	}
+}
+
+// poolConfig is the configuration of a pool, nil if none was seen.
+func (l *look) poolConfig(name string) *evidence.PoolConfig {
+	for i := range l.Config.Pools {
+		if c := &l.Config.Pools[i]; c.Name == name || name == "" || c.Name == "" {
+			return c
+		}
+	}
+	return nil
+}
+
+// atLimit judges servers that say no more than that they are full.
+func atLimit(l *look) *Finding {
+	limit := l.EventsOf(evidence.PoolAtLimit)
+	full := l.EventsOf(evidence.QueueFull)
+	if len(limit) == 0 {
+		return behindQueue(l, full)
+	}
+	last := limit[len(limit)-1]
+	p := &evidence.Pool{Server: "The server", Name: last.App}
+	for i := range l.Logs {
+		if l.Logs[i].File == last.From.File {
+			p.Server = l.Logs[i].As
+		}
+	}
+	f := &Finding{Subject: last.App}
+	f.What = strings.TrimSpace(p.Server+" "+p.Name) + " has reached its limit of workers"
+	if last.Limit.Known {
+		f.What += " (" + f.n("limit", last.Limit) + ")"
+	}
+	if last.Reason != "" {
+		f.What += " (" + last.Reason + ")"
+	}
+	f.What += ", and says so in " + f.count("lines", countOf(limit), "line") + "."
+	f.between(stretch(slices.Concat(limit, full)))
+	f.level(Observed, "the server's own log says so")
+	loggedAdvice(l, f, p)
+	return f
+}
+
+// behindQueue judges a server that says that its listen queue is full, and not
+// how many workers it has.
+func behindQueue(l *look, full []*evidence.Event) *Finding {
+	if len(full) == 0 {
+		return waitingInside(l)
+	}
+	last := full[len(full)-1]
+	if last.Limit.Below(smallBacklog) {
+		return nil // a queue as short as that fills by itself
+	}
+	f := &Finding{}
+	f.What = "The server does not take requests out of its queue: " + f.n("queue", last.Queue) + " of a backlog of " + f.n("backlog", last.Limit) +
+		" wait, and it says so in " + f.count("lines", countOf(full), "line") + "."
+	f.between(stretch(full))
+	f.level(Inferred, "a queue that stays full behind a backlog of that size; the workers themselves were not seen")
+	loggedAdvice(l, f, &evidence.Pool{})
+	f.not("a backlog that is too small", "a longer queue only makes requests wait longer")
+	return f
+}
+
+// waitingInside judges what waits for something inside the app: a connection of
+// a pool, or a thread.
+func waitingInside(l *look) *Finding {
+	var late, starved []*evidence.Event
+	for _, e := range l.EventsOf(evidence.ClientTimeout) {
+		if strings.Contains(e.Reason, "from the pool") {
+			late = append(late, e)
+		}
+	}
+	for _, e := range l.EventsOf(evidence.AppError) {
+		if e.Reason == "thread pool starvation" {
+			starved = append(starved, e)
+		}
+	}
+	f := &Finding{}
+	switch {
+	case len(late) > 0:
+		e := late[len(late)-1]
+		f.What = "Requests wait for a connection to the database and get none: " + f.count("connection time-outs", countOf(late), "time-out")
+		if e.Elapsed.Known {
+			f.What += ", each after " + f.n("waited", e.Elapsed)
+		}
+		f.What += "."
+		f.Cause = "All connections of the pool are in use: queries that take long, connections that are not given back, or more workers than connections."
+		f.Now = []string{"See which queries run (the database's list of sessions), and how long."}
+		f.Properly = []string{"Give queries a time-out; find the code that keeps connections.", "More connections only if the database has room for them: instances × pool must stay below its maximum."}
+		f.not("a database that cannot be reached", "a connection from the pool was waited for, not a connect")
+	case len(starved) > 0:
+		f.What = "The thread pool is starved, by the server's own word, in " + f.count("lines", countOf(starved), "line") + "."
+		f.Cause = "Work that blocks (sync over async) holds the threads; further ones are added slowly."
+		f.Now = []string{"Raise the minimum of threads as a stopgap."}
+		f.Properly = []string{"Make the blocking calls asynchronous."}
+		f.not("too little CPU", "possible too: see CPU use and quota of the same minute")
+	default:
+		return nil
+	}
+	f.between(stretch(slices.Concat(late, starved)))
+	f.level(Observed, "the app's own log says so")
+	f.Settle = []string{"A thread dump while it lasts."}
+	return f
+}

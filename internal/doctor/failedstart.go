@@ -1,0 +1,263 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brink/internal/evidence"
+)
+
+var failedStart = Rule{
+	Mode:  FailedStart,
+	Needs: anyOf(evidence.HasPlatformLog, evidence.HasServerLog),
+	Judge: func(l *look, a *answer) {
+		if f := refusedProbe(l); f != nil {
+			a.found(f)
+		}
+		for _, t := range l.tries() {
+			judgeStart(l, a, t)
+		}
+	},
+}
+
+// judgeStart tells why an app did not get up: what it says itself counts most,
+// then where it listens, then that it ended, and last that it never answered.
+func judgeStart(l *look, a *answer, t *try) {
+	trouble := len(t.late) + len(t.pinged) + len(t.exits) + len(t.pull) + len(t.failed) + len(t.inUse)
+	switch {
+	case trouble == 0:
+		if len(t.ready) > 0 {
+			var w words
+			text := strings.TrimSpace("The app "+t.app) + " got up"
+			if v := t.ready[len(t.ready)-1].Elapsed; v.Known {
+				text += " after " + w.n("start time", v)
+			}
+			a.fine(Starts, text+".", &w)
+		}
+	case t.recovered():
+		var w words
+		a.note(Starts, "The app "+t.app+" failed to start and got up later ("+w.count("failed starts", countOf(slices.Concat(t.late, t.exits)), "failure")+").", &w)
+	case t.reloaded():
+		var w words
+		a.note(Starts, "The app could not be loaded at some time ("+w.count("load failures", countOf(slices.Concat(t.failed, t.inUse)), "line")+"), and listened again later.", &w)
+	case len(t.failed) > 0:
+		a.found(loadFailure(t))
+	case len(t.inUse) > 0:
+		a.found(portTaken(t))
+	case len(t.pull) > 0:
+		a.found(noImage(t))
+	case len(t.late)+len(t.pinged) > 0:
+		judgeSilence(l, a, t)
+	case len(t.exits) > 0 && len(t.ready) == 0:
+		a.found(earlyExit(l, t))
+	}
+}
+
+func loadFailure(t *try) *Finding {
+	f := &Finding{Subject: t.app}
+	last := t.failed[len(t.failed)-1]
+	f.What = "The app cannot be loaded: " + f.count("load failures", countOf(t.failed), "line") + " of the server's log"
+	if last.Code.Known {
+		f.What += ", with exit code " + f.n("exit code", last.Code)
+	}
+	f.What += "."
+	f.between(stretch(t.failed))
+	f.level(Observed, "the server's own log says so")
+	f.Cause = "An import, a setting or a module name that is wrong, or a file that is missing: gunicorn's codes 3 and 4 mean that a worker or the app could not be loaded."
+	f.not("too little memory", "that would be a signal, not an exit code")
+	f.not("a slow start", "it ended by itself")
+	f.Now = []string{"Read the lines above in the same log: the exception names the file."}
+	f.Properly = []string{"Start the same image with the same command elsewhere before it is deployed."}
+	f.Settle = []string{"The traceback in the console log."}
+	return f
+}
+
+func portTaken(t *try) *Finding {
+	f := &Finding{Subject: t.app}
+	f.What = "The server cannot listen: its address is in use (" + t.inUse[len(t.inUse)-1].Address + ", " + f.count("refused binds", countOf(t.inUse), "line") + ")."
+	f.between(stretch(t.inUse))
+	f.level(Observed, "the server's own log says so")
+	f.Cause = "Another process has the port: an old copy that still runs, or two commands that start the same server."
+	f.not("a slow start", "it never came to listen")
+	f.Now = []string{"Find who listens there (ss -ltnp) and end it."}
+	f.Properly = []string{"One process per port; let the old one end before the new one starts."}
+	f.Settle = []string{"ss -ltnp on the machine."}
+	return f
+}
+
+func noImage(t *try) *Finding {
+	f := &Finding{Subject: t.app}
+	f.What = "The image cannot be pulled (" + f.count("failed pulls", countOf(t.pull), "line") + ")."
+	f.between(stretch(t.pull))
+	f.level(Observed, "the platform's own log says so")
+	f.Cause = "A wrong name or tag, missing credentials, or a registry that cannot be reached."
+	f.not("the app", "it was never started")
+	f.Now = []string{"Pull the same name by hand with the same credentials."}
+	f.Properly = []string{"Pin the image by digest, and give the platform an identity that may pull."}
+	f.Settle = []string{"The registry's answer in the platform's log."}
+	return f
+}
+
+func earlyExit(l *look, t *try) *Finding {
+	f := &Finding{Subject: t.app}
+	f.What = "The app ended by itself while it started"
+	lasted := t.lasted()
+	if lasted.Known {
+		f.What += ", after about " + f.n("lasted", lasted)
+	}
+	last := t.exits[len(t.exits)-1]
+	if last.Code.Known {
+		f.What += ", with exit code " + f.n("exit code", last.Code)
+	}
+	if n := countOf(t.exits); n.Above(1) {
+		f.What += ", " + f.n("exits", n) + " times"
+	}
+	f.What += "."
+	f.between(stretch(slices.Concat(t.waits, t.exits)))
+	f.level(Observed, "the platform's own log says that the container has exited")
+	f.Cause = "A crash or a program that is done at once: a wrong start command, an import error, a missing setting. The platform's log does not say which."
+	limit, _ := l.startLimit()
+	if lasted.Below(limit.Number) {
+		f.not("a start that took too long", "it ended after "+f.n("lasted", lasted)+", well before any limit")
+	}
+	f.Now = []string{"Read the console log (docker log of the app itself) of those seconds."}
+	f.Properly = []string{"Start the same image with the same command and settings elsewhere."}
+	f.Settle = []string{"The app's console log and its exit code."}
+	return f
+}
+
+// judgeSilence tells apart what never answered: it listens elsewhere, it is
+// still at work, or nothing listens at all.
+func judgeSilence(l *look, a *answer, t *try) {
+	asked, askedAt := t.asked()
+	doors := l.doors(t)
+	right := slices.IndexFunc(doors, func(d door) bool { return d.port == asked })
+	switch {
+	case asked > 0 && len(doors) > 0 && right < 0:
+		a.found(wrongPort(t, asked, askedAt, doors))
+	case right >= 0 && doors[right].loopback:
+		a.found(onlyLoopback(t, doors[right]))
+	case len(t.exits) > 0:
+		a.found(earlyExit(l, t))
+	case len(doors) == 0 && t.works(l):
+		// Alive and at work until it was ended: a slow start.
+	default:
+		a.found(neverAnswered(l, t, right >= 0))
+	}
+}
+
+func wrongPort(t *try, asked int, askedAt evidence.Source, doors []door) *Finding {
+	f := &Finding{Subject: t.app, ownCause: true}
+	number := func(name string, port int, from evidence.Source) string {
+		f.n(name, evidence.Known(float64(port), evidence.NoUnit, from))
+		return strconv.Itoa(port)
+	}
+	f.What = "The app listens on port " + number("port listened on", doors[0].port, doors[0].from) + ", and the platform asks port " + number("port asked", asked, askedAt) + "."
+	if v := t.lasted(); v.Known {
+		f.What += " It gave up after " + f.n("start time", v) + "."
+	}
+	f.not("a slow start", "it listens, and not where it is asked: it would never have answered")
+	f.between(stretch(slices.Concat(t.late, t.pinged)))
+	f.level(Observed, "both ports stand in the evidence")
+	f.Cause = "The platform pings the port of its setting, and nothing answers there, however long it waits."
+	f.Now = []string{fmt.Sprintf("Set WEBSITES_PORT to %d, or let the app listen on %d (the PORT variable).", doors[0].port, asked)}
+	f.Properly = []string{"Read the port from PORT in the app, on all addresses (0.0.0.0)."}
+	f.Settle = []string{"One start with the port set right."}
+	return f
+}
+
+func onlyLoopback(t *try, d door) *Finding {
+	f := &Finding{Subject: t.app, ownCause: true}
+	f.n("port listened on", evidence.Known(float64(d.port), evidence.NoUnit, d.from))
+	f.What = fmt.Sprintf("The app listens on port %d of the loopback address only; nothing from outside the container reaches it.", d.port)
+	f.between(stretch(slices.Concat(t.late, t.pinged)))
+	f.level(Observed, "the address stands in the evidence")
+	f.Cause = "Servers in development mode bind to 127.0.0.1."
+	f.not("a slow start", "it listens, where nobody can ask")
+	f.Now = []string{"Bind to 0.0.0.0."}
+	f.Properly = []string{"Use the server's production command, and test the container from outside it."}
+	f.Settle = []string{"One start bound to 0.0.0.0."}
+	return f
+}
+
+func neverAnswered(l *look, t *try, listens bool) *Finding {
+	f := &Finding{Subject: t.app}
+	limit, set := l.startLimit()
+	lasted := t.lasted()
+	f.What = "The app never answered the platform's pings"
+	if asked, from := t.asked(); asked > 0 {
+		f.n("port asked", evidence.Known(float64(asked), evidence.NoUnit, from))
+		f.What += " on port " + strconv.Itoa(asked)
+	}
+	if lasted.Known {
+		f.What += ": the platform gave up after " + f.n("start time", lasted)
+		if within(lasted, limit, 0.05) {
+			f.What += ", which is its limit"
+			if set {
+				f.What += " of " + f.n(limitSetting, limit)
+			}
+		}
+	}
+	f.What += "."
+	f.between(stretch(slices.Concat(t.late, t.pinged)))
+	f.level(Observed, "the platform's own log says so; why, it does not say")
+	if listens {
+		f.Cause = "It listens on the port that is asked and does not answer there: it hangs, or it answers no plain HTTP."
+	} else {
+		f.Cause = "Most likely nothing listens: the program is no HTTP server, or hangs before it comes to listen. A time that equals the limit says 'never', not 'almost'."
+	}
+	f.not("a crash", "no line says that the container has exited")
+	if set {
+		f.not("the default limit of 230 s", "the limit is a setting here, and has been raised already")
+	} else if !listens {
+		f.not("a slow start", "possible, if the console log shows it at work until the end; there is no such line here")
+	}
+	f.Now = []string{"See whether anything listens (ss -ltn in the container, or over ssh)."}
+	if !set {
+		f.Now = append(f.Now, "Read the console log of these minutes.")
+	}
+	f.Properly = []string{"Let a program without HTTP answer pings on a port of its own, or run it as a job (WebJob, Container Apps job).",
+		"Raising the limit helps only who comes to listen later."}
+	f.Settle = []string{"The console log of the same minutes, and ss -ltn."}
+	return f
+}
+
+// refusedOften: a health check that is refused a few times is a start; one that
+// is refused until it kills, or this often, found nobody.
+const refusedOften = 5
+
+// refusedProbe judges health checks that find nobody listening.
+func refusedProbe(l *look) *Finding {
+	var refused []*evidence.Event
+	for _, e := range l.EventsOf(evidence.ProbeFailed) {
+		if e.Reason == "refused" {
+			refused = append(refused, e)
+		}
+	}
+	n := countOf(refused)
+	if len(refused) == 0 || len(probeKills(l)) == 0 && !n.AtLeast(refusedOften) || len(l.EventsOf(evidence.OOMKill, evidence.PodOOMKilled)) > 0 {
+		return nil
+	}
+	last := refused[len(refused)-1]
+	f := &Finding{Subject: last.App}
+	f.What = "The health check finds nobody listening"
+	if last.Port > 0 {
+		f.n("port asked", evidence.Known(float64(last.Port), evidence.NoUnit, last.From))
+		f.What += " on port " + strconv.Itoa(last.Port)
+	}
+	f.What += ": it was refused " + f.count("refused checks", n, "time")
+	if kills := probeKills(l); len(kills) > 0 {
+		f.What += ", and the platform ends the container for it"
+	}
+	f.What += "."
+	f.between(stretch(refused))
+	f.level(Observed, "the platform's own events say so; why nobody listens, they do not say")
+	f.Cause = "The app listens on another port or on loopback, has not come to listen yet, or has ended."
+	f.not("a process that is too slow to answer", "a refusal is immediate: the kernel has no socket to give it to")
+	f.Now = []string{"Compare the check's port with the port in the app's log (ss -ltn inside the container).", "If the start takes long, give it a startup probe."}
+	f.Properly = []string{"Take port and check from one setting."}
+	f.Settle = []string{"The app's log, and ss -ltn inside the container."}
+	return f
+}

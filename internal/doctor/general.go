@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"time"
+
+	"brink/internal/evidence"
+)
+
+// failShare is the share of requests that failed, in percent, that needs an
+// explanation.
+const failShare = 1
+
+// requestsSeen counts requests and those that the server failed.
+type requestsSeen struct {
+	all, failed evidence.Value
+	from, to    time.Time
+}
+
+// requested counts all requests of the case.
+func (l *look) requested() requestsSeen {
+	s := requestsSeen{all: evidence.Known(0, evidence.Events), failed: evidence.Known(0, evidence.Events)}
+	for i := range l.Requests {
+		r := &l.Requests[i]
+		if len(r.List) == 0 {
+			continue
+		}
+		s.all.From = append(s.all.From, evidence.Source{File: r.File})
+		if s.failed.Number == 0 {
+			s.failed.From = append(s.failed.From, evidence.Source{File: r.File})
+		}
+		s.all.Number += float64(len(r.List))
+		for j := range r.List {
+			q := &r.List[j]
+			if q.Status < 500 && (q.Status > 0 || q.Outcome == "" || q.Outcome == "ok") {
+				continue
+			}
+			if s.failed.Number == 0 {
+				s.failed.From, s.from = []evidence.Source{{File: r.File, Line: q.Line}}, q.At
+			}
+			s.failed.Number++
+			s.to = q.At
+		}
+	}
+	return s
+}
+
+// general says what belongs to no mode: errors that nothing explains.
+func general(l *look, r *Report) {
+	proxied(l, r)
+	s := l.requested()
+	if s.all.Number == 0 {
+		return
+	}
+	var w words
+	share := s.failed.PercentOf(s.all)
+	a := &answer{}
+	text := w.n("failed requests", s.failed) + " of " + w.n("requests", s.all) + " requests failed (" + w.n("failed share", share) + ")"
+	switch {
+	case len(r.Findings) > 0 && s.failed.Above(0):
+		a.note(Traffic, text+"; see the findings for the cause.", &w)
+	case share.AtLeast(failShare):
+		a.suspect(Traffic, text+", and nothing here says why.", "The log of the server and of the platform from the same minutes, and readings of the kernel.", &w)
+	case s.failed.Number == 0:
+		a.fine(Traffic, "None of "+w.n("requests", s.all)+" requests failed.", &w)
+	default:
+		a.fine(Traffic, text+".", &w)
+	}
+	r.Good, r.Unsure, r.Notes = append(r.Good, a.good...), append(r.Unsure, a.unsure...), append(r.Notes, a.notes...)
+}
+
+// noErrorsYet adds to a finding about memory that users do not see it yet.
+func (l *look) noErrorsYet(f *Finding) {
+	s := l.requested()
+	if s.all.Number > 0 && s.failed.Number == 0 {
+		f.not("healthy, since no request fails", "none of "+f.n("requests", s.all)+" requests failed so far; starts and tails suffer first")
+	}
+}
+
+// proxied says what a proxy sees of the server behind it, where no finding does.
+func proxied(l *look, r *Report) {
+	refused := l.EventsOf(evidence.UpstreamRefused, evidence.NoUpstream)
+	late := l.EventsOf(evidence.UpstreamTimeout, evidence.UpstreamClosed)
+	if len(refused)+len(late) == 0 || len(r.Findings) > 0 {
+		return
+	}
+	var w words
+	a := &answer{}
+	if len(refused) > 0 {
+		a.suspect(Traffic, "The proxy was refused by the server behind it "+w.count("refused by upstream", countOf(refused), "time")+": nothing listens there, or it has just ended.",
+			"The server's own log of the same seconds, and ss -ltn.", &w)
+	} else {
+		a.suspect(Traffic, "The server behind the proxy did not answer in time, or broke off, "+w.count("late upstream", countOf(late), "time")+".",
+			"What its workers did in the same seconds: brink watch, its own log, its backends.", &w)
+	}
+	r.Unsure = append(r.Unsure, a.unsure...)
+}

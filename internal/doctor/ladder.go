@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+
+	"brink/internal/evidence"
+)
+
+// ladder is a table whose rows put more and more on one plan.
+type ladder struct {
+	table *evidence.Table
+	steps []step
+}
+
+// step is one row of a ladder.
+type step struct {
+	label                                    string
+	apps, alloc                              evidence.Value // how much was put on it
+	memory, cpu, errors, coldStart, response evidence.Value
+	row                                      int
+}
+
+var stepLabel = regexp.MustCompile(`^(\d+) ?[x×] ?(\d+(?:\.\d+)?) ?(?:MB|MiB)?$`)
+
+// ladders are the tables that have memory per step.
+func (l *look) ladders() []ladder {
+	var all []ladder
+	for i := range l.Tables {
+		t := &l.Tables[i]
+		if t.Column("MemoryPercentage") < 0 || len(t.Rows) < 2 {
+			continue
+		}
+		b := ladder{table: t}
+		for r := range t.Rows {
+			s := step{
+				label: t.Rows[r].Label, row: r, apps: t.Value(r, "apps"), memory: t.Value(r, "MemoryPercentage"), cpu: t.Value(r, "CpuPercentage"),
+				errors: t.Value(r, "Http5xx"), coldStart: t.Value(r, "cold_start"), response: t.Value(r, "AverageResponseTime"),
+			}
+			s.named(t)
+			b.steps = append(b.steps, s)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// named reads what a label such as "6x50MB" says of the demand.
+func (s *step) named(t *evidence.Table) {
+	s.alloc = evidence.Missing(evidence.NotSeen, "the label does not tell")
+	m := stepLabel.FindStringSubmatch(s.label)
+	if m == nil {
+		s.alloc = t.Value(s.row, "alloc")
+		if s.label == "" && s.alloc.Known {
+			s.label = Show(s.alloc)
+		}
+		return
+	}
+	at := evidence.Source{File: t.File, Line: t.Rows[s.row].Line}
+	n, _ := strconv.ParseFloat(m[1], 64)
+	mb, _ := strconv.ParseFloat(m[2], 64)
+	s.alloc = evidence.Known(mb, "MB", at)
+	if !s.apps.Known {
+		s.apps = evidence.Known(n, evidence.Events, at)
+	}
+}
+
+// demand is how much was asked for, comparable along the ladder; NaN if it is
+// not told.
+func (s *step) demand() float64 {
+	switch {
+	case s.apps.Known && s.alloc.Known:
+		return s.apps.Number * s.alloc.Number
+	case s.apps.Known:
+		return s.apps.Number
+	case s.alloc.Known:
+		return s.alloc.Number
+	}
+	return math.NaN()
+}
+
+// grew reports whether a value is at least so many times an earlier one.
+func grew(from, to evidence.Value, times float64) bool {
+	return from.Above(0) && to.Known && to.Number >= times*from.Number
+}

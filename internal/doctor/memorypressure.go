@@ -1,0 +1,328 @@
+package doctor
+
+import (
+	"brink/internal/evidence"
+)
+
+const (
+	// lowHeadroom is in percent of usable memory; earlyoom acts at 10 too
+	// (https://github.com/rfjakob/earlyoom), and the published checklist calls
+	// 90 % used a risk.
+	lowHeadroom = 10
+	// noHeadroom: what is left is about the kernel's own reserves.
+	noHeadroom = 5
+	// somePressure is in percent of time in which some task waited for memory.
+	// The published peak is 5.79 over five minutes, called significant; 7 was
+	// read on a plan that still started apps at once, 19 where starts slowed.
+	somePressure = 10
+	// directReclaim is in pages/s that tasks scan themselves because kswapd does
+	// not keep up: each such scan delays who asked for memory.
+	directReclaim = 100
+	// hardReclaim is the share of scanned pages that could be freed, in percent,
+	// below which reclaim works for little. Easy cache gives back 99.
+	hardReclaim = 50
+	// planRisk and planWatch are MemoryPercentage of a plan, in percent
+	// (published checklist: above 90 restarts are a risk, above 80 pressure is
+	// likely). It is 1 - MemAvailable / MemTotal.
+	planRisk  = 90
+	planWatch = 80
+)
+
+var memoryPressure = Rule{
+	Mode: MemoryPressure,
+	Needs: anyOf(evidence.HasMeminfo, evidence.HasMemoryPSI, evidence.HasReclaimRate, evidence.HasCgroupMem, evidence.HasVmstat,
+		evidence.HasMetrics),
+	Judge: func(l *look, a *answer) {
+		if l.frozen() {
+			a.cannotTell(Source, "The source does not move: uptime and counters are the same in both readings. It is no live /proc, and that nothing changed says nothing.",
+				"The same files from the machine itself.", nil)
+			return
+		}
+		machinePressure(l, a)
+		for _, path := range l.CgroupPaths() {
+			cgroupPressure(l, a, path)
+		}
+		planPressure(l, a)
+	},
+}
+
+func machinePressure(l *look, a *answer) {
+	direct := l.rate(vmstat(func(v *evidence.Vmstat) evidence.Value { return v.PgscanDirect }))
+	stalled := l.stall.some.lasts(somePressure) || l.stall.full.lasts(fullThrash)
+	hidden, part := l.hiddenPart()
+	low := l.headroom.Below(lowHeadroom)
+	reclaims := direct.AtLeast(directReclaim) || l.kswapd().AtLeast(kswapdBusy)
+	empty := l.headroom.Below(noHeadroom) && !(l.stall.some.below(somePressure) && hidden != "" && part.AtLeast(hiddenLarge))
+	switch {
+	case stalled && (low || reclaims || !l.headroom.Known), low && reclaims && !l.stall.some.below(1), empty:
+		a.found(l.pressureFinding(direct, stalled, reclaims))
+	case stalled:
+		var w words
+		a.suspect(Memory, "Tasks wait for memory ("+w.n("PSI memory some", l.stall.some.most())+" of the time) although "+
+			w.n("available", l.headroom)+" of it is available: a cgroup may be at its own limit.",
+			"memory.pressure, memory.max and memory.events of the cgroups.", &w)
+	case l.headroom.Known:
+		l.enough(a)
+	case l.stall.some.known():
+		var w words
+		a.fine(Memory, "Tasks hardly wait for memory ("+w.n("PSI memory some", l.stall.some.lately())+" of the time).", &w)
+	default:
+		l.reclaimTotals(a)
+	}
+}
+
+// pressureFinding tells about a machine that is short of memory.
+func (l *look) pressureFinding(direct evidence.Value, stalled, reclaims bool) *Finding {
+	f := &Finding{}
+	switch {
+	case stalled:
+		f.What = "Work waits for memory"
+		if v := l.stall.some.most(); v.Known {
+			f.What += " " + f.n("PSI memory some", v) + " of the time"
+		}
+		f.level(Observed, "the kernel's own account of stalls over time")
+	case reclaims:
+		f.What = "The machine is short of memory and busy reclaiming it"
+		f.level(Observed, "reclaim was counted over two readings while little was left")
+	default:
+		f.What = "The machine has next to no memory left"
+		f.level(Observed, "seen in one reading; that anything waits for it was not seen")
+	}
+	if direct.Above(0) {
+		f.What += "; tasks scan " + f.n("direct reclaim", direct) + " themselves"
+	}
+	f.What += l.waiting(&f.words) + "."
+	l.memoryLeft(f)
+	l.efficiency(f)
+	f.over(l)
+	f.Cause = "More is in use than fits. Before anything fails the kernel pays in CPU time and disk reads: kswapd in the background, direct reclaim inside the tasks that ask for memory."
+	if l.load1().Above(4*max(l.cpus().Number, 1)) && !l.busy() {
+		f.not("CPU overload", "the load of "+f.n("load", l.load1())+" counts tasks that wait")
+	}
+	f.not("harmless cache", "MemAvailable already counts the cache that can be freed; MemFree alone would prove nothing")
+	l.noErrorsYet(f)
+	pressureAdvice(f)
+	if !stalled {
+		f.Settle = append(f.Settle, "/proc/pressure/memory: whether anything waits.", "/proc/vmstat twice, 10 s apart: pgscan_direct, pswpin, workingset_refault_file.")
+	}
+	f.Settle = append(f.Settle, "Memory per process or cgroup, twice.")
+	return f
+}
+
+func pressureAdvice(f *Finding) {
+	f.Now = []string{"Do not start or restart several apps at once; starts need the most.", "Free memory: stop or move what is not needed."}
+	f.Properly = []string{"Fewer apps or workers on it, or more memory. Keep a fifth of a small plan free for starts.",
+		"Count workers by memory: workers × memory of one, for every app, must fit beside the platform's share."}
+}
+
+// efficiency adds how much of what was scanned could be freed.
+func (l *look) efficiency(f *Finding) {
+	scan := l.Delta(vmstat(scanned))
+	steal := l.Delta(vmstat(stolen))
+	if share := steal.PercentOf(scan); share.Known {
+		if share.Below(hardReclaim) {
+			f.What += " Only " + f.n("reclaimed of scanned", share) + " of the scanned pages could be freed."
+		} else {
+			f.see("reclaimed of scanned", share)
+		}
+	}
+}
+
+// scanned and stolen add what kswapd and tasks did; never by prefix, which
+// would count the split by kind of page twice, and without
+// pgscan_direct_throttle, which counts events.
+func scanned(v *evidence.Vmstat) evidence.Value {
+	return v.PgscanKswapd.Plus(v.PgscanDirect)
+}
+
+func stolen(v *evidence.Vmstat) evidence.Value {
+	return v.PgstealKswapd.Plus(v.PgstealDirect)
+}
+
+// enough says how much memory is left.
+func (l *look) enough(a *answer) {
+	var w words
+	text := w.n("available", l.headroom) + " of memory is available (" + w.n("MemAvailable", l.available) + " of " + w.n("usable memory", l.usable) + ")"
+	if l.estimated {
+		text += ", by an estimate: the file has no MemAvailable"
+	}
+	if l.headroom.Below(lowHeadroom) {
+		if l.stall.some.below(1) {
+			a.fine(Memory, text+", which is little, but nothing waits for it ("+w.n("PSI memory some", l.stall.some.lately())+").", &w)
+			return
+		}
+		a.suspect(Memory, text+", which is little.", "/proc/pressure/memory, and /proc/vmstat twice: whether anything waits for memory.", &w)
+		return
+	}
+	free := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemFree })
+	hidden, part := l.hiddenPart()
+	if share := free.PercentOf(l.usable); share.Below(lowHeadroom) && !l.estimated && !(hidden == "tmpfs" && part.AtLeast(hiddenLarge)) {
+		text += "; that only " + w.n("MemFree", share) + " is free is cache at work"
+	}
+	if l.stall.some.known() {
+		text += "; tasks wait for memory " + w.n("PSI memory some", l.stall.some.lately()) + " of the time"
+	}
+	if l.view() == evidence.ViewHost {
+		text += ". These are the host's figures: inside the container its cgroup counts"
+	}
+	a.fine(Memory, text+".", &w)
+}
+
+// reclaimTotals says what totals since boot can say.
+func (l *look) reclaimTotals(a *answer) {
+	var w words
+	scan := l.Latest(vmstat(scanned))
+	share := l.Latest(vmstat(stolen)).PercentOf(scan)
+	if !scan.Above(0) || !share.Known {
+		return
+	}
+	kswapd := l.Latest(vmstat(func(v *evidence.Vmstat) evidence.Value { return v.PgscanKswapd }))
+	direct := l.Latest(vmstat(func(v *evidence.Vmstat) evidence.Value { return v.PgscanDirect }))
+	text := "Since boot kswapd scanned " + w.n("pgscan_kswapd", kswapd) + " and tasks " + w.n("pgscan_direct", direct) + ", of which " +
+		w.n("reclaimed of scanned", share) + " could be freed"
+	swapped := l.Latest(vmstat(func(v *evidence.Vmstat) evidence.Value { return v.Pswpout }))
+	if swapped.AtMost(0) {
+		text += " and none had to be swapped out"
+	}
+	if share.AtLeast(90) && swapped.AtMost(0) {
+		a.note(Memory, text+": cache that is easily given back. It shows no pressure.", &w)
+	}
+	a.cannotTell(Memory, "Totals since boot are no rates: whether memory is short now, one reading does not tell.",
+		"/proc/meminfo, /proc/pressure/memory, and /proc/vmstat a second time.", &w)
+}
+
+// cgroupPressure looks at one cgroup: its throttle memory.high, and its limit.
+func cgroupPressure(l *look, a *answer, path string) {
+	g := l.lastCgroup(path)
+	psi := stallOf(l.Case, func(r *evidence.Reading) evidence.Pressure {
+		if g := r.Cgroup(path); g != nil {
+			return g.PSI.Memory
+		}
+		return evidence.Pressure{}
+	})
+	high := l.Delta(cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventHigh })).Else(g.Memory.EventHigh)
+	limit := g.Memory.Max
+	hits := l.Delta(cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventMax })).Else(g.Memory.EventMax)
+	stalled := psi.some.lasts(somePressure) || psi.full.lasts(fullThrash)
+	used := g.Memory.Current.PercentOf(limit.Value)
+	switch {
+	case stalled && (high.Above(0) || hits.Above(0) || used.AtLeast(limitNear) || !l.stall.some.known()):
+		a.found(cgroupFinding(g, psi, high, hits, used))
+	case (g.Own || g.Server != "") && psi.some.below(somePressure) && limit.Known && !limit.Unlimited:
+		var w words
+		a.fine(Memory, "In "+cgroupName(g)+" tasks hardly wait for memory ("+w.n("PSI memory some", psi.some.lately())+").", &w)
+	default:
+		cgroupRoom(a, g, used)
+	}
+}
+
+func cgroupFinding(g *evidence.Cgroup, psi stall, high, hits, used evidence.Value) *Finding {
+	f := &Finding{Subject: subjectOf(g), ownCause: high.Above(0)}
+	f.What = "Work in " + cgroupName(g) + " waits for memory"
+	if v := psi.full.avg300.Else(psi.full.avg60).Else(psi.full.avg10).Else(psi.full.share); v.AtLeast(1) {
+		f.What += " and stands still " + f.n("PSI memory full", v) + " of the time"
+	}
+	f.see("PSI memory some avg60", psi.some.avg60)
+	throttled := high.Above(0) && !hits.Above(0)
+	if throttled {
+		f.What += ": it was throttled at memory.high " + f.count("memory.events high", high, "time")
+	} else if hits.Above(0) {
+		f.What += ": it ran into its limit " + f.count("memory.events max", hits, "time")
+	}
+	share := g.Memory.PgSteal.PercentOf(g.Memory.PgScan)
+	if share.Below(hardReclaim) {
+		f.What += ", and of what was scanned only " + f.n("reclaimed of scanned", share) + " could be freed"
+	}
+	f.What += "."
+	f.see("anonymous memory", g.Memory.Anon)
+	f.see("file cache", g.Memory.File)
+	f.see("used of limit", used)
+	f.level(Observed, "the kernel's own account of stalls of this cgroup, over time")
+	f.Span = "over the time that the pressure averages cover"
+	f.Cause = "Its working set is larger than what it may have."
+	if throttled {
+		f.Cause += " memory.high does not kill: it makes every allocation reclaim first, which goes on for ever if there is nothing to free."
+		f.not("healthy since nothing was killed", "memory.high never kills; a process can stand still in it and still count as running")
+		f.not("network or login trouble", "what stands still inside looks like that from outside")
+		f.Now = []string{"Raise or lift memory.high (MemoryHigh= of the unit), or restart what is in it."}
+		f.Properly = []string{"Set memory.high above the working set at its peak, with memory.max above it, so that the end is a restart and not a standstill."}
+	} else {
+		f.Now = []string{"Raise the limit, or restart what grew in it."}
+		f.Properly = []string{"Set the limit by workers × memory of one at its peak, with a reserve for starts."}
+	}
+	f.Settle = []string{"memory.stat and memory.events a second time, 10 s later."}
+	return f
+}
+
+// cgroupRoom says how much of a cgroup's limit is in use, and by what.
+func cgroupRoom(a *answer, g *evidence.Cgroup, used evidence.Value) {
+	var w words
+	limit := g.Memory.Max
+	m := &g.Memory
+	anon := m.Anon.PercentOf(limit.Value)
+	switch {
+	case !g.Own && g.Server == "" && (limit.Unlimited || used.Below(100-lowHeadroom)):
+	case limit.Unlimited && m.Current.Known:
+		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("memory.current", m.Current)+" and has no limit.", &w)
+	case !used.Known:
+	case used.Below(100 - lowHeadroom):
+		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit ("+w.n("memory.current", m.Current)+" of "+w.n("limit", limit.Value)+").", &w)
+	case anon.Below(100 - lowHeadroom):
+		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit, but only "+w.n("anonymous memory", m.Anon)+" ("+w.n("anonymous share", anon)+
+			") of that cannot be freed; the rest is cache. That is in order unless refaults or major faults grow.", &w)
+	default:
+		a.suspect(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit of "+w.n("limit", limit.Value)+".",
+			"memory.stat (how much is anonymous), memory.events and memory.pressure of it.", &w)
+	}
+}
+
+func cgroupTitle(g *evidence.Cgroup) string {
+	if g.Own {
+		return "This cgroup"
+	}
+	return "Cgroup " + g.Path
+}
+
+// planPressure reads MemoryPercentage of a plan.
+func planPressure(l *look, a *answer) {
+	for _, s := range l.SeriesOf("MemoryPercentage") {
+		var w words
+		last, top := s.Last(), s.Max()
+		above := lastingAbove(s, planRisk)
+		switch {
+		case above.Known && !l.headroom.AtLeast(lowHeadroom):
+			f := &Finding{}
+			f.What = "The plan's memory is " + f.n("MemoryPercentage", last) + " in use, and was above " + decimals(planRisk) + " % for " + f.count("readings above", above, "reading") + " of the metric."
+			f.see("highest MemoryPercentage", top)
+			f.level(Inferred, "a platform's average per minute, not the kernel's own figures")
+			f.between(s.Points[0].At, s.Points[len(s.Points)-1].At)
+			f.Cause = "More is in use than leaves room for a start; the metric counts what cannot be freed (1 − MemAvailable / MemTotal)."
+			f.not("harmless cache", "on Linux plans the metric leaves reclaimable cache out")
+			pressureAdvice(f)
+			f.Settle = []string{"/proc/pressure/memory and /proc/vmstat twice, from inside the app."}
+			a.found(f)
+		case last.Below(planWatch) && top.Below(planRisk):
+			a.fine(Memory, "MemoryPercentage is "+w.n("MemoryPercentage", last)+", at most "+w.n("highest MemoryPercentage", top)+".", &w)
+		case l.headroom.AtLeast(lowHeadroom):
+			a.note(Memory, "MemoryPercentage is "+w.n("MemoryPercentage", last)+", at most "+w.n("highest MemoryPercentage", top)+".", &w)
+		default:
+			a.suspect(Memory, "MemoryPercentage is "+w.n("MemoryPercentage", last)+", at most "+w.n("highest MemoryPercentage", top)+". Above 80 the figure alone tells little: it can stand still while the kernel swaps.",
+				"/proc/vmstat twice and /proc/pressure/memory from inside the app; start times.", &w)
+		}
+	}
+}
+
+// lastingAbove counts the points above x at the end of a series; missing with
+// fewer than five, for a minute is no state.
+func lastingAbove(s *evidence.Series, x float64) evidence.Value {
+	n := 0
+	for i := len(s.Points) - 1; i >= 0 && s.Points[i].Number >= x; i-- {
+		n++
+	}
+	if n < 5 {
+		return evidence.Missing(evidence.NotSeen, "it is not above for long", s.From)
+	}
+	from := s.From
+	from.Line = s.Points[len(s.Points)-n].Line
+	return evidence.Known(float64(n), evidence.Events, from)
+}

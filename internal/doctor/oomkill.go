@@ -1,0 +1,252 @@
+package doctor
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"brink/internal/evidence"
+)
+
+const (
+	// dropShare: a working set that falls by this much from one point to the
+	// next, in percent, lost a process.
+	dropShare = 40
+	// sideBySide is how far apart a kill and a sign of memory may be.
+	sideBySide = 3 * time.Minute
+	// bootEvery is the longest that gunicorn takes from one boot to the next when
+	// it starts: it sleeps up to 0.1 s between two forks (arbiter.py,
+	// spawn_workers). Twice as much again is allowed for the fork.
+	bootEvery = 300 * time.Millisecond
+)
+
+var oomKill = Rule{
+	Mode: OOMKill,
+	Needs: anyOf(evidence.HasKernelLog, evidence.HasServerLog, evidence.HasPlatformLog, evidence.HasContainers, evidence.HasCgroupMem,
+		evidence.HasVmstat),
+	Judge: judgeOOM,
+}
+
+func judgeOOM(l *look, a *answer) {
+	kernel, before := l.latelyKernel(justNow, evidence.OOMKill)
+	if len(kernel) > 0 || recurring(l, before) {
+		kernel, before = append(before, kernel...), nil
+	}
+	platform := l.EventsOf(evidence.PodOOMKilled)
+	var told []string
+	for i := range l.Containers {
+		if c := &l.Containers[i]; c.OOMKilled == evidence.Yes || c.Reason == "OOMKilled" || c.LastReason == "OOMKilled" {
+			told = append(told, c.Name)
+		}
+	}
+	path, count := l.killedInCgroup()
+	if len(before) > 0 {
+		var w words
+		last := before[len(before)-1]
+		a.note(Memory, "The kernel's log has "+w.count("OOM kills before", countOf(before), "OOM kill")+", the last of "+nameOf(last)+" at "+last.At.UTC().Format("2006-01-02 15:04:05")+
+			": that is over.", &w)
+	}
+	switch {
+	case len(kernel) > 0:
+		a.found(kernelKill(l, kernel))
+	case count.Above(0):
+		a.found(counterKill(l, path, count))
+	case len(platform)+len(told) > 0:
+		a.found(platformKill(l, platform, told))
+	default:
+		signalKills(l, a)
+		silentKills(l, a)
+	}
+}
+
+// killedInCgroup finds a cgroup whose counter of kills rose, or is not 0.
+func (l *look) killedInCgroup() (string, evidence.Value) {
+	for _, path := range l.CgroupPaths() {
+		get := cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventOOMKill })
+		if v := l.Delta(get).Else(l.Latest(get)); v.Above(0) {
+			return path, v
+		}
+	}
+	return "", evidence.Missing(evidence.NotSeen, "no cgroup counted a kill")
+}
+
+func kernelKill(l *look, kills []*evidence.Event) *Finding {
+	f := &Finding{}
+	last := kills[len(kills)-1]
+	if last.PID > 0 {
+		f.n("pid", evidence.Known(float64(last.PID), evidence.NoUnit, last.From))
+	}
+	who := nameOf(last)
+	n := countOf(kills)
+	switch {
+	case last.OOMGlobal == evidence.Yes:
+		f.What = "The kernel killed " + who + " because the whole machine was out of memory"
+	case last.OOMGlobal == evidence.No:
+		f.What = "The kernel killed " + who + " because its cgroup was at its limit"
+		if last.Cgroup != "" {
+			f.What += " (" + last.Cgroup + ")"
+		}
+	default:
+		f.What = "The kernel killed " + who + " for want of memory"
+	}
+	if n.Above(1) {
+		f.What += ", the last of " + f.n("OOM kills", n)
+	}
+	f.What += "."
+	if last.AnonRSS.Known {
+		f.What += " It held " + f.n("anon-rss", last.AnonRSS)
+		if limit := l.memoryLimit(); limit.Known && last.OOMGlobal != evidence.Yes {
+			f.What += " of a limit of " + f.n("limit", limit)
+		}
+		f.What += "."
+	}
+	f.between(stretch(kills))
+	f.level(Observed, "the kernel's own log says so")
+	if last.OOMGlobal == evidence.Yes {
+		f.Cause = "The machine's memory and swap were used up; the kernel takes the process with the highest score, which need not be the one that grew."
+	} else {
+		f.Cause = "What runs in the cgroup needs more than its limit. Only the cgroup is short of memory, not the machine."
+	}
+	f.not("a crash of the program", "the kernel's line names the killer")
+	l.blindPlatform(f)
+	oomAdvice(l, f)
+	f.Settle = []string{"Memory of each process over the hour before: which one grew."}
+	return f
+}
+
+const (
+	// again kills of one program within so long, the last not too long ago, are
+	// no thing of the past.
+	again       = 3
+	againWithin = 24 * time.Hour
+	againSince  = 2 * time.Hour
+)
+
+// recurring reports whether old kills are part of a state that lasts.
+func recurring(l *look, before []*evidence.Event) bool {
+	if len(before) < again {
+		return false
+	}
+	at, last := l.Last().At, before[len(before)-1]
+	n := 0
+	for _, e := range before {
+		if e.Comm == last.Comm && at.Sub(e.At) <= againWithin {
+			n++
+		}
+	}
+	return n >= again && at.Sub(last.At) <= againSince
+}
+
+// nameOf names the process that an event is about.
+func nameOf(e *evidence.Event) string {
+	who := "a process"
+	if e.PID > 0 {
+		who = "process " + strconv.Itoa(e.PID)
+	}
+	if e.Comm != "" {
+		who += " (" + e.Comm + ")"
+	} else if e.App != "" {
+		who += " of " + e.App
+	}
+	return who
+}
+
+// blindPlatform says what the platform and the counters show of a kill: nothing,
+// when the process was not the container's first or the cgroup is a new one.
+func (l *look) blindPlatform(f *Finding) {
+	for i := range l.Containers {
+		c := &l.Containers[i]
+		if c.OOMKilled == evidence.No {
+			f.not("no OOM, since the platform says OOMKilled=false", "that flag is about the container's first process; here a child was killed, or the flag is of the start after it")
+		}
+	}
+	for _, path := range l.CgroupPaths() {
+		if g := l.lastCgroup(path); g.Memory.EventOOMKill.AtMost(0) {
+			f.not("no OOM, since memory.events counts none", "the counters are those of the present cgroup, which began again at 0 with the restart")
+			break
+		}
+	}
+	for _, s := range l.SeriesOf("RestartCount") {
+		if s.Max().Known {
+			f.see("RestartCount", s.Max())
+		}
+	}
+}
+
+func counterKill(l *look, path string, count evidence.Value) *Finding {
+	g := l.lastCgroup(path)
+	f := &Finding{Subject: subjectOf(g)}
+	f.What = "The kernel counts " + f.count("memory.events oom_kill", count, "kill") + " in " + cgroupName(g) + " because it was at its memory limit"
+	if g.Memory.Max.Known && !g.Memory.Max.Unlimited {
+		f.What += " of " + f.n("limit", g.Memory.Max.Value)
+	}
+	f.What += "."
+	f.level(Observed, "the cgroup's own counter says so")
+	f.over(l)
+	if len(l.Readings) < 2 {
+		f.Span = "at some time since the cgroup was made"
+	}
+	f.Cause = "What runs in the cgroup needs more than its limit."
+	f.not("a machine that is out of memory", "the counter is of kills at the cgroup's own limit")
+	oomAdvice(l, f)
+	f.Settle = []string{"The kernel log: which process, when, and how large."}
+	return f
+}
+
+func platformKill(l *look, events []*evidence.Event, containers []string) *Finding {
+	f := &Finding{}
+	switch {
+	case len(containers) > 0:
+		f.Subject = containers[0]
+		f.What = "The platform reports that a container was killed for want of memory"
+		if containers[0] != "" {
+			f.What += " (" + strings.Join(containers, ", ") + ")"
+		}
+	default:
+		f.What = "The platform reports " + f.count("OOM kills", countOf(events), "kill") + " for want of memory"
+	}
+	f.What += "."
+	for i := range l.Containers {
+		f.see("memory limit", l.Containers[i].MemoryLimit)
+		f.see("restarts", l.Containers[i].Restarts)
+	}
+	f.between(stretch(events))
+	f.level(Observed, "the platform's own account says so")
+	f.Cause = "The container needs more than its memory limit."
+	f.not("a crash of the program", "the platform names the reason")
+	oomAdvice(l, f)
+	f.Settle = []string{"The kernel log of the node: which process, and how large."}
+	return f
+}
+
+// memoryLimit is the limit that holds for the app, as far as the evidence
+// tells.
+func (l *look) memoryLimit() evidence.Value {
+	for _, path := range l.CgroupPaths() {
+		if m := l.lastCgroup(path).Memory.Max; m.Known && !m.Unlimited {
+			return m.Value
+		}
+	}
+	for i := range l.Containers {
+		if v := l.Containers[i].MemoryLimit; v.Above(0) {
+			return v
+		}
+	}
+	return evidence.Missing(evidence.NotSeen, "no limit is known")
+}
+
+// oomAdvice says what to do about kills; advice on workers counts their memory.
+func oomAdvice(l *look, f *Finding) {
+	f.Now = []string{"Give it more memory, or let it run fewer workers: each worker brings its own copy of what the app holds."}
+	if workers := l.poolWorkers(); workers.Above(1) {
+		text := "It runs " + f.count("workers", workers, "worker")
+		if limit := l.memoryLimit(); limit.Known {
+			each := evidence.Known(limit.Number/workers.Number, evidence.Bytes, append(limit.From, workers.From...)...)
+			text += ": each may take " + f.n("limit per worker", each) + " of the limit at most, its peak included"
+		}
+		f.Now = append(f.Now, text+".")
+	}
+	f.Properly = []string{"Set the limit to workers × peak memory of one, plus the master and a reserve; measure the peak, for averages of a minute hide it.",
+		"If a worker grows without end, find the leak; --max-requests only hides it.",
+		"Watch memory.events and the server's log: the platform's restart count does not show this."}
+}

@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"brink/internal/evidence"
+)
+
+// live is a pool as the gauge reports it after a window of ten seconds.
+func live(server string, workers, busyShare, queued, queuedShare, oldest, service float64) evidence.Pool {
+	from := evidence.Source{File: "sock_diag and /proc", Field: server}
+	v := func(x float64, unit evidence.Unit) evidence.Value {
+		if x < 0 {
+			return evidence.Missing(evidence.CannotTell, "")
+		}
+		return evidence.Known(x, unit, from)
+	}
+	return evidence.Pool{
+		Server: server, Seen: evidence.PoolLive, From: from, Looks: 6, Workers: v(workers, evidence.Events), Busy: v(workers, evidence.Events),
+		BusyShare: v(busyShare, evidence.Percent), Queued: v(queued, evidence.Events), QueuedShare: v(queuedShare, evidence.Percent),
+		Oldest: v(oldest, evidence.Seconds), Service: v(service, evidence.Seconds), CPU: v(0.02, evidence.NoUnit), RSS: v(200<<20, evidence.Bytes),
+	}
+}
+
+// loop is a server with one loop: of its workers nothing can be told, but the
+// kernel has its accept queue and the age of what waits there.
+func loop(server string, queue, oldest float64) evidence.Pool {
+	p := live(server, -1, -1, -1, -1, oldest, -1)
+	at := evidence.Source{File: "sock_diag"}
+	p.Sockets = []evidence.Listener{{Address: "127.0.0.1:3000", Port: 3000, Queue: evidence.Known(queue, evidence.Events, at), Backlog: evidence.Known(511, evidence.Events, at)}}
+	return p
+}
+
+// What a pool looks like in good health is known from field measurements: at
+// half use something waits in 12 % of looks, at 0.8 in 42 %; the mean wait of
+// M/D/4 at 0.8 is 0.45 of the time that a request takes.
+func TestLivePools(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		pool evidence.Pool
+		want Mode
+	}{
+		{"eight requests of 5 s at four sync workers, which is twice over", live("gunicorn sync", 4, 100, 4, 100, 4.9, 5), ""},
+		{"twelve of them", live("gunicorn sync", 4, 100, 8, 100, 9.1, 5), WorkerExhaustion},
+		{"twelve of them, and no request has ended yet", live("gunicorn sync", 4, 100, 8, 100, 8, -1), WorkerExhaustion},
+		{"use 0.8 with requests of 100 ms", live("gunicorn sync", 4, 80, 1, 42, 0.045, 0.1), ""},
+		{"use 0.5", live("php-fpm", 5, 50, 0, 12, -1, 0.1), ""},
+		{"a moment of use 0.8 with everything busy", live("Apache prefork", 4, 97, 2, 95, 0.08, 0.1), ""},
+		{"a long queue of short requests", live("uwsgi", 2, 100, 60, 100, 3.1, 0.1), WorkerExhaustion},
+		{"gthread with more requests than threads", live("gunicorn gthread", 8, 100, 16, 100, 12, 5), WorkerExhaustion},
+		{"a loop that stands", loop("Node.js", 3, 13.1), EventLoopBlocked},
+		{"a loop that turns", loop("Node.js", 0, -1), ""},
+		{"a loop with one connection of this moment", loop("uvicorn", 1, 0.02), ""},
+	} {
+		r := Diagnose(&evidence.Case{Pools: []evidence.Pool{c.pool}})
+		got := Mode("")
+		if len(r.Findings) > 0 {
+			got = r.Findings[0].Mode
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if c.want == "" && r.Verdict != Healthy {
+			t.Errorf("%s: %s, want healthy", c.name, r.Verdict)
+		}
+	}
+}
+
+// A backend that holds the workers is the cause, and more workers are no advice
+// then; without one, advice on workers tells what one takes.
+func TestAdviceOnWorkers(t *testing.T) {
+	p := live("gunicorn sync", 4, 100, 8, 100, 9, 5)
+	r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}})
+	if text, _ := spoken(r); !contains(text, "each worker holds about 50 MiB") {
+		t.Errorf("the memory of a worker is not told:\n%s", text)
+	}
+	p.Waits = []evidence.Wait{{Peer: "10.0.0.5:5432", Call: "recvfrom", Workers: 3, Sure: true}, {Call: "clock_nanosleep", Workers: 1}}
+	r = Diagnose(&evidence.Case{Pools: []evidence.Pool{p}})
+	text, numbers := spoken(r)
+	if !contains(text, "10.0.0.5:5432: that backend holds them") || contains(text, "More workers or threads") {
+		t.Errorf("the backend is not the cause:\n%s", text)
+	}
+	if !hasNumber(numbers, 3) {
+		t.Errorf("how many workers wait on it is not named: %v", numbers)
+	}
+}
+
+// A full pool explains the queue in front of it, and a thrash explains both;
+// a backend that holds the workers stands for itself.
+func TestOnePoolsQueueIsItsSymptom(t *testing.T) {
+	p := live("gunicorn sync", 4, 100, 5, 100, 9, 5)
+	at := evidence.Source{File: "ss"}
+	p.Sockets = []evidence.Listener{{Address: "0.0.0.0:8000", Port: 8000, Queue: evidence.Known(5, evidence.Events, at), Backlog: evidence.Known(4, evidence.Events, at)}}
+	c := &evidence.Case{Pools: []evidence.Pool{p}, Readings: []evidence.Reading{{Listeners: p.Sockets}}}
+	r := Diagnose(c)
+	c.Readings[0].Listeners = []evidence.Listener{{Address: "0.0.0.0:9", Queue: evidence.Known(5, evidence.Events, at), Backlog: evidence.Known(4, evidence.Events, at)}}
+	if other := Diagnose(c).Finding(AcceptQueueFilled); other == nil || other.CausedBy != "" {
+		t.Errorf("the queue of another server is %+v, want it to stand for itself", other)
+	}
+	if len(r.Findings) != 2 || r.Findings[0].Mode != WorkerExhaustion || r.Findings[1].CausedBy != WorkerExhaustion {
+		t.Errorf("the findings are %+v, want the pool and, as its symptom, the queue", modesFound(r))
+	}
+}
+
+func modesFound(r *Report) []string {
+	var modes []string
+	for i := range r.Findings {
+		modes = append(modes, string(r.Findings[i].Mode)+" because of "+string(r.Findings[i].CausedBy))
+	}
+	return modes
+}
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+func hasNumber(numbers []float64, want float64) bool { return slices.Contains(numbers, want) }
+
+// A CPU that others keep busy does not explain workers that only wait.
+func TestABusyMachineDoesNotExplainWorkersThatWait(t *testing.T) {
+	waiting := finding(t, live("gunicorn sync", 4, 100, 8, 100, 9, 5))
+	computing := live("gunicorn sync", 4, 100, 8, 100, 9, 5)
+	computing.CPU = evidence.Known(1.9, evidence.NoUnit, computing.From)
+	for _, c := range []struct {
+		f    Finding
+		want Mode
+	}{{waiting, ""}, {finding(t, computing), CPUContention}} {
+		ordered := inCausalOrder([]Finding{{Mode: CPUContention}, c.f})
+		if ordered[1].CausedBy != c.want {
+			t.Errorf("%s is caused by %q, want %q", ordered[1].Cause, ordered[1].CausedBy, c.want)
+		}
+	}
+}
+
+func finding(t *testing.T, p evidence.Pool) Finding {
+	t.Helper()
+	r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}})
+	if len(r.Findings) != 1 {
+		t.Fatalf("%d findings, want 1", len(r.Findings))
+	}
+	return r.Findings[0]
+}

@@ -1,0 +1,296 @@
+package doctor
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"brink/internal/evidence"
+)
+
+const (
+	// together is how close the restarts of different apps are in one round.
+	together = time.Minute
+	// rounds of simultaneous restarts make a cascade: one round may be a
+	// deployment or a moved machine.
+	rounds = 2
+	// loopExits of one app make a crash loop.
+	loopExits = 3
+)
+
+var restartCascade = Rule{
+	Mode:  RestartCascade,
+	Needs: anyOf(evidence.HasPlatformLog, evidence.HasMetrics),
+	Judge: judgeCascade,
+}
+
+// ends are restarts and failed starts, by app.
+func (l *look) ends() map[string][]*evidence.Event {
+	ends := map[string][]*evidence.Event{}
+	for _, e := range l.EventsOf(evidence.ContainerExited, evidence.StartTimeout, evidence.ContainerKilled, evidence.BackOff, evidence.PodOOMKilled,
+		evidence.ContainerStarted) {
+		if e.Kind == evidence.ContainerStarted && e.Reason != "restart" && e.Reason != "restarted" {
+			continue
+		}
+		app := siteName(e.App)
+		// A time-out and an exit of one attempt stand within seconds.
+		if list := ends[app]; len(list) > 0 {
+			if d := gap(list[len(list)-1], e); !e.At.IsZero() && d < 5*time.Second {
+				continue
+			}
+		}
+		ends[app] = append(ends[app], e)
+	}
+	return ends
+}
+
+// judgeCascade looks for rounds in which several apps end together.
+func judgeCascade(l *look, a *answer) {
+	if f := ladderCascade(l); f != nil {
+		a.found(f)
+		return
+	}
+	ends := l.ends()
+	if len(ends) < 2 {
+		return
+	}
+	var all []*evidence.Event
+	app := map[*evidence.Event]string{}
+	for name, list := range ends {
+		for _, e := range list {
+			if !e.At.IsZero() {
+				all = append(all, e)
+				app[e] = name
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y *evidence.Event) int {
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(app[x], app[y]))
+	})
+	var seen []*evidence.Event
+	most, count := 0, 0
+	for i := 0; i < len(all); {
+		j, names := i, map[string]bool{}
+		for ; j < len(all) && all[j].At.Sub(all[i].At) <= together; j++ {
+			names[app[all[j]]] = true
+		}
+		if len(names) >= 2 && 2*len(names) >= len(ends) {
+			count++
+			most = max(most, len(names))
+			seen = append(seen, all[i:j]...)
+		}
+		i = j
+	}
+	if count < rounds {
+		return
+	}
+	f := &Finding{}
+	where := []evidence.Source{seen[0].From, seen[len(seen)-1].From}
+	f.What = "Apps restart together, again and again: " + f.n("apps in a round", evidence.Known(float64(most), evidence.Events, where...)) + " apps in " +
+		f.n("rounds", evidence.Known(float64(count), evidence.Events, where...)) + " rounds, " + f.count("restarts", countOf(seen), "restart") + " in all."
+	f.between(stretch(seen))
+	f.level(Observed, "the platform's own log has the restarts, app by app")
+	f.not("a fault of one app", "several apps end within a minute of each other, each round")
+	cascadeText(f)
+	a.found(f)
+}
+
+var loopWords = regexp.MustCompile(`(?i)crash[ -]?loop|restart[ -]?loop|cascade`)
+
+// ladderCascade looks for a step of a table that was written down as a loop.
+func ladderCascade(l *look) *Finding {
+	for _, b := range l.ladders() {
+		for _, s := range b.steps {
+			row := &b.table.Rows[s.row]
+			i := slices.IndexFunc(row.Cells, func(c evidence.Cell) bool { return loopWords.MatchString(c.Text) })
+			if i < 0 || !s.apps.AtLeast(2) {
+				continue
+			}
+			f := &Finding{}
+			f.What = "At " + s.label + " the apps restarted in a loop (" + row.Cells[i].Text + ")"
+			if s.memory.Known {
+				f.What += ", memory at " + f.n("MemoryPercentage", s.memory)
+			}
+			if s.cpu.Known {
+				f.What += ", CPU at " + f.n("CpuPercentage", s.cpu)
+			}
+			f.What += "."
+			f.see("apps", s.apps)
+			f.level(Inferred, "whoever wrote the table saw it; the restarts themselves are not in it")
+			f.not("a fault of one app", "the table says it of the step as a whole")
+			cascadeText(f)
+			return f
+		}
+	}
+	return nil
+}
+
+func cascadeText(f *Finding) {
+	f.Cause = "All apps start at once and want memory and CPU at once; none gets up in time, all are ended and start again. Errors of requests in this time (503) follow from it."
+	f.Now = []string{"Stop some of the apps, at once: fewer must start at a time. Then start them one by one.", "Or move to a larger size. It need not end by itself."}
+	f.Properly = []string{"Fewer apps on the plan: keep a fifth of its memory free for starts.", "Longer limits for starts and for workers' boots, so that a slow start is not repeated."}
+	f.Settle = []string{"Memory, swap traffic and CPU in the minute after a restart."}
+}
+
+var crashLoop = Rule{
+	Mode:  CrashLoop,
+	Needs: anyOf(evidence.HasPlatformLog, evidence.HasContainers, evidence.HasServerLog),
+	Judge: judgeCrashLoop,
+}
+
+func judgeCrashLoop(l *look, a *answer) {
+	ends := l.ends()
+	names := make([]string, 0, len(ends))
+	for name := range ends {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	found := false
+	for _, name := range names {
+		list := ends[name]
+		backOff := slices.ContainsFunc(list, func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
+		if !backOff && len(list) < loopExits {
+			continue
+		}
+		a.found(loopFinding(l, name, list))
+		found = true
+	}
+	if found {
+		return
+	}
+	if f := ownHeap(l); f != nil {
+		a.found(f)
+		return
+	}
+	for _, c := range l.crews() {
+		if f := crashedWorkers(c); f != nil {
+			a.found(f)
+			return
+		}
+	}
+	for i := range l.Containers {
+		c := &l.Containers[i]
+		if c.Restarts.AtMost(0) && (c.State == "running" || c.State == "Running") && c.OOMKilled != evidence.Yes {
+			var w words
+			a.fine(Starts, strings.TrimSpace("The container "+c.Name)+" runs and was never restarted ("+w.count("restarts", c.Restarts, "restart")+").", &w)
+		}
+		if c.Reason == "CrashLoopBackOff" || c.Restarts.AtLeast(loopExits) && (len(probeTimeouts(l)) > 0 || c.LastExitCode.Above(0)) {
+			a.found(containerLoop(l, c))
+		}
+	}
+}
+
+// ownHeap judges a runtime that reached the limit of its own heap and ended.
+func ownHeap(l *look) *Finding {
+	var full []*evidence.Event
+	for _, e := range l.EventsOf(evidence.AppError) {
+		if e.Reason == "JavaScript heap out of memory" || e.Reason == "java.lang.OutOfMemoryError" {
+			full = append(full, e)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	f := &Finding{Subject: full[0].App}
+	f.What = "The program reached the limit of its own heap (" + full[len(full)-1].Reason + ") in " + f.count("lines", countOf(full), "line") + " and fails or ends for it."
+	f.between(stretch(full))
+	f.level(Observed, "the runtime's own log says so")
+	f.Cause = "The heap grew to what the runtime was given (--max-old-space-size, -Xmx), which is not the machine's or the container's limit."
+	f.not("the kernel's OOM killer", "that leaves no line of the program; here the runtime speaks itself")
+	f.Now = []string{"Take a heap snapshot before it ends (--heapsnapshot-near-heap-limit, -XX:+HeapDumpOnOutOfMemoryError)."}
+	f.Properly = []string{"Find what grows. A larger heap helps only if the data is meant to be that large, and must fit into the container beside the rest."}
+	f.Settle = []string{"Heap use over a day: a line that rises is a leak."}
+	return f
+}
+
+// crashedWorkers judges workers that ended by a signal that is the program's own
+// fault: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+func crashedWorkers(c *crew) *Finding {
+	var crashed []*evidence.Event
+	for i := range c.lives {
+		w := &c.lives[i]
+		if w.end != nil && w.timeout == nil && w.end.Kind == evidence.WorkerSignalled && slices.Contains([]int{4, 6, 7, 8, 11}, w.end.Signal) {
+			crashed = append(crashed, w.end)
+		}
+	}
+	if len(crashed) < 2 {
+		return nil
+	}
+	last := crashed[len(crashed)-1]
+	f := &Finding{Subject: c.subject()}
+	f.What = "Workers crash: " + f.count("crashes", countOf(crashed), "end") + " by signals, the last by " + f.n("signal", evidence.Known(float64(last.Signal), evidence.NoUnit, last.From)) + "."
+	f.between(stretch(crashed))
+	f.level(Observed, "the server's own log says so")
+	f.Cause = "The program itself does something that the kernel or its library ends: an invalid access (11), an abort (6). Native modules are the first suspect."
+	f.not("out of memory", "the OOM killer sends signal 9")
+	f.Now = []string{"Get a core or a native stack (coredumpctl, faulthandler)."}
+	f.Properly = []string{"Update or replace the module in which it crashes."}
+	f.Settle = []string{"A core file, or the kernel log's line about the segfault."}
+	return f
+}
+
+func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
+	f := &Finding{Subject: name}
+	f.What = "The app"
+	if name != "" {
+		f.What += " " + name
+	}
+	real := slices.DeleteFunc(slices.Clone(ends), func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
+	f.What += " is started and ends again and again"
+	if len(real) > 0 {
+		f.What += " (" + f.count("ends", countOf(real), "end") + " here)"
+	}
+	if len(real) < len(ends) {
+		f.What += "; the platform waits longer before each new start (back-off)"
+	}
+	f.What += "."
+	f.between(stretch(ends))
+	f.level(Observed, "the platform's own log has the ends")
+	loopCause(l, f)
+	return f
+}
+
+func containerLoop(l *look, c *evidence.Container) *Finding {
+	f := &Finding{Subject: c.Name}
+	f.What = "The container was restarted " + f.count("restarts", c.Restarts, "time")
+	if c.LastExitCode.Known {
+		f.What += ", the last time after exit code " + f.n("exit code", c.LastExitCode)
+	}
+	if c.LastReason != "" {
+		f.What += " (" + c.LastReason + ")"
+	}
+	f.What += "."
+	f.Span = "in all since the pod was made; how often now is not told"
+	f.level(Observed, "the platform counts it")
+	loopCause(l, f)
+	return f
+}
+
+func loopCause(l *look, f *Finding) {
+	if kills := probeKills(l); len(kills) > 0 || len(probeTimeouts(l)) > 0 {
+		f.Cause = "Its health check ends it: the process lives and does not answer in time."
+		if len(probeTimeouts(l)) == 0 {
+			f.Cause = "Its health check ends it: the check is refused or answered with an error."
+		}
+		f.not("a crash of the code", "the platform ends it after failed health checks")
+		f.Now = []string{"Give the health check a longer time-out and more failures, and a startup probe."}
+		f.Properly = []string{"Find what keeps it from answering: CPU quota, busy workers, a blocked loop."}
+		f.Settle = []string{"cpu.stat (nr_throttled) and the workers' state while the health check fails."}
+		return
+	}
+	if slices.ContainsFunc(l.Containers, func(c evidence.Container) bool { return c.LastExitCode.Known && c.LastExitCode.Number == 137 }) {
+		f.Cause = "It was ended by SIGKILL (exit code 137): for want of memory, or because it did not end in time when it was told to."
+		f.not("an exception in the program", "that would leave another exit code")
+		f.Now = []string{"Look for an OOM kill in the kernel log of the node, and for failed health checks in the events."}
+		f.Properly = []string{"Set the memory limit by the peak; let the program end on SIGTERM."}
+		f.Settle = []string{"The kernel log of the node at the time of the end."}
+		return
+	}
+	f.Cause = "It ends by itself; why is not in this evidence."
+	f.not("a start that is too slow", "it ends; it is not waited for")
+	f.Now = []string{"Read the last lines of the app's own log before each end."}
+	f.Properly = []string{"Start the same image with the same command and settings elsewhere."}
+	f.Settle = []string{"The app's own log, its exit code, and the kernel log for OOM kills."}
+}

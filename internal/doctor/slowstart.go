@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"brink/internal/evidence"
+)
+
+// startGrowth: a start time that doubles is the first sign of memory pressure
+// (published guidance), before latency or errors.
+const startGrowth = 2
+
+// startGrown is in seconds, so that a start of two seconds may take four.
+const startGrown = 30
+
+var slowStart = Rule{
+	Mode:  SlowStart,
+	Needs: anyOf(evidence.HasPlatformLog, evidence.HasServerLog, evidence.HasMetrics),
+	Judge: func(l *look, a *answer) {
+		for _, t := range l.tries() {
+			judgeSlowStart(l, a, t)
+		}
+		slowLadder(l, a)
+	},
+}
+
+func judgeSlowStart(l *look, a *answer, t *try) {
+	if len(t.late) > 0 && !t.recovered() {
+		asked, _ := t.asked()
+		doors := l.doors(t)
+		if len(doors) > 0 && !slices.ContainsFunc(doors, func(d door) bool { return d.port == asked || asked == 0 }) || len(doors) == 0 && !t.works(l) ||
+			len(t.exits) > 0 || len(t.failed)+len(t.inUse)+len(t.pull) > 0 || len(doors) > 0 {
+			return
+		}
+		a.found(limitTooShort(l, t))
+		return
+	}
+	if len(t.ready) == 0 {
+		return
+	}
+	took := t.took()
+	if len(took) == 0 {
+		return
+	}
+	first, last := took[0], took[len(took)-1]
+	switch {
+	case last.AtLeast(slowBoot):
+		a.found(slowButUp(l, t, last))
+	case len(took) >= 2 && last.Number >= startGrowth*first.Number && last.Number-first.Number >= startGrown:
+		f := slowButUp(l, t, last)
+		f.What = "Starts of the app take longer and longer: " + f.n("start time", last) + " where they took " + f.n("start time, first", first) + "."
+		a.found(f)
+	}
+}
+
+// took is how long each start took until the app was ready, as far as the lines
+// tell.
+func (t *try) took() []evidence.Value {
+	var all []evidence.Value
+	var before *evidence.Event
+	for _, up := range t.ready {
+		v := up.Elapsed
+		for _, e := range t.waits {
+			if e.At.After(up.At) || before != nil && !e.At.After(before.At) {
+				continue
+			}
+			if e.Elapsed.Known && (!v.Known || e.Elapsed.Number > v.Number) {
+				v = e.Elapsed
+			}
+		}
+		if before = up; v.Known {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func limitTooShort(l *look, t *try) *Finding {
+	f := &Finding{Subject: t.app}
+	limit, set := l.startLimit()
+	f.What = "The app was still starting when the platform ended it"
+	if v := t.lasted(); v.Known {
+		f.What += " after " + f.n("start time", v)
+	}
+	f.What += ": it was alive and at work until then."
+	f.n("lines of its own", countOf(t.speaks))
+	f.between(stretch(slices.Concat(t.speaks, t.late)))
+	f.level(Inferred, "it wrote to its log, with no error and no exit, until the limit; that it would have come up was not seen")
+	f.Cause = "Its start (loading a model, filling caches, migrations) takes longer than the limit"
+	if set && within(t.lasted(), limit, 0.05) {
+		f.Cause += " of " + f.n(limitSetting, limit)
+	} else if set {
+		f.not("the limit of "+f.n(limitSetting, limit)+" that a setting names", "it was ended at another time; that setting did not hold then")
+	}
+	f.Cause += ", and each new attempt begins again from nothing."
+	if s, ok := l.Config.Setting("start_seconds"); ok && s.Value.Known {
+		took := s.Value
+		took.Unit = evidence.Seconds
+		f.What += " A start that was let took " + f.n("start time later", took) + "."
+	}
+	f.not("a crash", "no line says that it exited, and no error stands in its log")
+	f.not("a wrong port", "it had not come to listen at all; no port differs")
+	f.Now = []string{"Raise " + limitSetting + " (to 1800 at most) above the time of a start."}
+	f.Properly = []string{"Listen first and load afterwards, or keep what is loaded in the image.", "See whether memory is short while it starts: that alone makes starts several times longer."}
+	f.Settle = []string{"One start with a limit of 1800 s: how long it takes.", "Memory and swap traffic while it starts."}
+	return f
+}
+
+func slowButUp(l *look, t *try, took evidence.Value) *Finding {
+	f := &Finding{Subject: t.app}
+	f.What = "The app needed " + f.n("start time", took) + " to start; it is up now."
+	f.between(stretch(slices.Concat(t.waits, t.ready)))
+	f.level(Observed, "the platform timed it")
+	f.Cause = "A start of more than two minutes is most often a machine short of memory while it starts, or a start that loads much."
+	if limit, set := l.startLimit(); set {
+		f.What += " The limit is " + f.n(limitSetting, limit) + "."
+	} else if took.AtLeast(0.75 * startLimit) {
+		f.What += fmt.Sprintf(" The platform's usual limit is %d s.", startLimit)
+	}
+	f.not("a failure", "it came up by itself")
+	f.Now = []string{"Do not start other apps of the same plan at the same time."}
+	f.Properly = []string{"Fewer apps on the plan or a larger one, if memory is short then; a lighter start otherwise."}
+	f.Settle = []string{"Start times of the past weeks: a doubling is the first sign of memory pressure.", "/proc/pressure/memory during a start."}
+	return f
+}
+
+// slowLadder looks at tables of steps in which start times grow.
+func slowLadder(l *look, a *answer) {
+	for i := range l.Tables {
+		t := &l.Tables[i]
+		column := t.Column("cold_start")
+		if column < 0 || len(t.Rows) < 2 {
+			continue
+		}
+		var first, last evidence.Value
+		lastRow := 0
+		for r := range t.Rows {
+			v := t.Value(r, "cold_start")
+			if !v.Known {
+				continue
+			}
+			if !first.Known {
+				first = v
+			}
+			last, lastRow = v, r
+		}
+		if !first.Known || last.Number < startGrowth*first.Number {
+			continue
+		}
+		f := &Finding{}
+		f.What = "Starts take " + f.n("start time, last", last) + " where they took " + f.n("start time, first", first) + " (" + t.Rows[lastRow].Label + ")."
+		f.level(Observed, "each figure is of one step; one repetition carries no more")
+		f.Cause = "Each start has to wait for memory that others hold."
+		f.not("slower code", "the app is the same in all steps")
+		f.Now = []string{"Start apps one after another."}
+		f.Properly = []string{"Fewer apps or more memory."}
+		f.Settle = []string{"The same ladder, repeated."}
+		a.found(f)
+	}
+}
