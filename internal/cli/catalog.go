@@ -193,11 +193,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		Args:              arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			schema, err := experiment.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(a.stdout, "%s\n", schema)
+			_, err := fmt.Fprintf(a.stdout, "%s\n", experiment.Schema())
 			return err
 		},
 	}

@@ -141,7 +141,7 @@ happens, and writes a report in which every claim carries its evidence.
 	root.AddCommand(
 		a.runCommand(), a.listCommand(), a.showCommand(), a.validateCommand(),
 		a.schemaCommand(), a.newCommand(), a.reportCommand(), a.exportCommand(),
-		a.queryCommand(), a.compareCommand(), a.studyCommand(), a.probeCommand(), a.watchCommand(), a.doctorCommand(), a.collectCommand(), a.auditCommand(), a.imageCommand(), a.appCommand(), a.agentCommand(), a.holdCommand(), a.versionCommand(),
+		a.queryCommand(), a.compareCommand(), a.studyCommand(), a.probeCommand(), a.watchCommand(), a.calibrateCommand(), a.doctorCommand(), a.collectCommand(), a.auditCommand(), a.imageCommand(), a.appCommand(), a.agentCommand(), a.holdCommand(), a.versionCommand(),
 	)
 	return root
 }

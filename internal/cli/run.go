@@ -231,7 +231,14 @@ func (a *app) runDirectory(d *experiment.Design, out string) (string, error) {
 
 // extent says in a few words how much a run is.
 func extent(d *experiment.Design) string {
-	text := fmt.Sprintf("%s × %s", count(len(d.Steps), "step", "steps"), count(d.Repetitions, "repetition", "repetitions"))
+	least, most := d.Repetitions, 0
+	for _, s := range d.Steps {
+		least, most = min(least, d.RepetitionsOf(s)), max(most, d.RepetitionsOf(s))
+	}
+	text := fmt.Sprintf("%s × %s", count(len(d.Steps), "step", "steps"), count(most, "repetition", "repetitions"))
+	if least < most {
+		text = fmt.Sprintf("%s, %d to %d repetitions each", count(len(d.Steps), "step", "steps"), least, most)
+	}
 	if d.Profile != "" {
 		text += ", profile " + d.Profile
 	}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"brink/internal/phrase"
@@ -35,26 +36,69 @@ func (a *App) SubstituteWith(runtime string) {
 }
 
 // AppsText lists the step's apps in a few words, such as
-// "api (gunicorn sync, 4 workers)".
+// "api (gunicorn sync, 4 workers), web-1 to web-6 (node, 1 worker)".
 func (s Step) AppsText() string {
-	all := make([]string, len(s.Apps))
-	for i, a := range s.Apps {
-		size := phrase.Plural(a.Workers, "worker")
-		if a.Threads > 1 {
-			size = fmt.Sprintf("%d×%d threads", a.Workers, a.Threads)
-		}
-		if a.AllocMB > 0 {
-			size += fmt.Sprintf(", %d MB", a.AllocMB)
-		}
-		if a.Deploy == "container" {
-			size += ", container"
-			if a.MemoryLimitMB > 0 {
-				size += fmt.Sprintf(" of %d MB", a.MemoryLimitMB)
-			}
-		}
-		all[i] = fmt.Sprintf("%s (%s, %s)", a.Name, a.Server(), size)
+	all := runs(s.Apps, func(a App) (name, text string) { return a.Name, a.text() })
+	for i, r := range all {
+		all[i].text = fmt.Sprintf("%s (%s)", r.names(), r.text)
 	}
-	return strings.Join(all, ", ") + s.startText()
+	return joined(all) + s.startText()
+}
+
+// text says what serves the app and how large it is.
+func (a App) text() string {
+	size := phrase.Plural(a.Workers, "worker")
+	if a.Threads > 1 {
+		size = fmt.Sprintf("%d×%d threads", a.Workers, a.Threads)
+	}
+	if a.AllocMB > 0 {
+		size += fmt.Sprintf(", %d MB", a.AllocMB)
+	}
+	if a.Deploy == "container" {
+		size += ", container"
+		if a.MemoryLimitMB > 0 {
+			size += fmt.Sprintf(" of %d MB", a.MemoryLimitMB)
+		}
+	}
+	return a.Server() + ", " + size
+}
+
+// run is a row of copies that follow each other and say the same.
+type run struct{ first, last, text string }
+
+func (r run) names() string {
+	if r.first == r.last {
+		return r.first
+	}
+	return r.first + " to " + r.last
+}
+
+func runs[T any](list []T, of func(T) (name, text string)) []run {
+	var all []run
+	for _, x := range list {
+		name, text := of(x)
+		if n := len(all); n > 0 && all[n-1].text == text && follows(name, all[n-1].last) {
+			all[n-1].last = name
+			continue
+		}
+		all = append(all, run{name, name, text})
+	}
+	return all
+}
+
+// follows tells whether the app of that name is the next copy after another.
+func follows(name, last string) bool {
+	i := strings.LastIndexByte(last, '-')
+	number, err := strconv.Atoi(last[i+1:])
+	return err == nil && name == fmt.Sprintf("%s-%d", last[:max(i, 0)], number+1)
+}
+
+func joined(all []run) string {
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = r.text
+	}
+	return strings.Join(texts, ", ")
 }
 
 // startText says how several apps are started, where that is not one after
@@ -72,14 +116,13 @@ func (s Step) startText() string {
 // TrafficText lists the step's streams in a few words, such as
 // "5 at once: /thread-hold?secs=1".
 func (s Step) TrafficText() string {
-	all := make([]string, len(s.Traffic))
-	for i, t := range s.Traffic {
-		all[i] = t.shape() + ": " + t.Path
+	all := runs(s.Traffic, func(t Traffic) (name, text string) { return t.App, t.shape() + ": " + t.Path })
+	for i, r := range all {
 		if len(s.Apps) > 1 {
-			all[i] += " at " + t.App
+			all[i].text += " at " + r.names()
 		}
 	}
-	text := strings.Join(all, ", ")
+	text := joined(all)
 	if s.Pressure.MB > 0 {
 		text += fmt.Sprintf(", under a pressure of %d MB touched every %s", s.Pressure.MB, s.Pressure.Every)
 	}

@@ -26,6 +26,26 @@ func TestStepsAreDescribed(t *testing.T) {
 	}
 }
 
+func TestCopiesAreDescribedTogether(t *testing.T) {
+	steps := expand(t, `
+  - {name: web, runtime: node, copies: 3, alloc_mb: 50}
+  - {name: api, runtime: node, alloc_mb: 60}`, `
+  - name: all
+    traffic: [{app: web, kind: batch, count: 5, path: /x}, {app: api, kind: batch, count: 5, path: /x}]
+  - name: one
+    apps: [api]
+    traffic: [{app: api, kind: batch, count: 5, path: /x}, {app: api, kind: batch, count: 5, path: /x}]`, "")
+	for _, tc := range []struct{ got, want string }{
+		{steps[0].AppsText(), "web-1 to web-3 (node, 1 worker, 50 MB), api (node, 1 worker, 60 MB)"},
+		{steps[0].TrafficText(), "5 at once: /x at web-1 to web-3, 5 at once: /x at api"},
+		{steps[1].TrafficText(), "5 at once: /x, 5 at once: /x"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("got  %s\nwant %s", tc.got, tc.want)
+		}
+	}
+}
+
 func TestSubstituteKeepsWorkersAndLimits(t *testing.T) {
 	a := App{Name: "api", Runtime: "flask", WorkerClass: "gthread", Workers: 4, Threads: 8, Backlog: 9}
 	a.SubstituteWith("go")

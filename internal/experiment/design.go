@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"brink/internal/stats"
@@ -176,11 +175,4 @@ func (e *Experiment) overburdened(repetitions int) *FileError {
 	w := e.source.root.fieldProblem("hypotheses", message)
 	w.File = e.source.name
 	return &w
-}
-
-// fileTypes are the structs that a file is made of.
-var fileTypes = []reflect.Type{
-	reflect.TypeFor[Experiment](), reflect.TypeFor[Variables](), reflect.TypeFor[Plan](), reflect.TypeFor[Share](), reflect.TypeFor[Platform](), reflect.TypeFor[App](),
-	reflect.TypeFor[Step](), reflect.TypeFor[Pressure](), reflect.TypeFor[Traffic](), reflect.TypeFor[Hypothesis](), reflect.TypeFor[Profile](), reflect.TypeFor[Calibration](),
-	reflect.TypeFor[Link](), reflect.TypeFor[Reference](), reflect.TypeFor[ReferenceClaim](), reflect.TypeFor[ReferenceFigures](),
 }

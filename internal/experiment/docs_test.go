@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the field tables of docs/experiment-file.md")
+var update = flag.Bool("update", false, "rewrite schema.json and the field tables of docs/experiment-file.md")
 
 const docs = "../../docs/experiment-file.md"
 
@@ -115,12 +115,12 @@ func TestDictionaryMatchesTypes(t *testing.T) {
 		for i := range typ.NumField() {
 			key := typ.Name() + "." + nameOf(typ.Field(i))
 			seen[key] = true
-			if _, ok := fields[key]; !ok && !resolvedOnly[key] {
+			if _, ok := fields()[key]; !ok && !resolvedOnly[key] {
 				t.Errorf("%s is not in the dictionary of fields", key)
 			}
 		}
 	}
-	for key, f := range fields {
+	for key, f := range fields() {
 		if !seen[key] {
 			t.Errorf("the dictionary has %s, which no type has", key)
 		}

@@ -55,7 +55,7 @@ func (c *claims) check(n *node, h *Hypothesis) {
 		}
 	}
 	for _, e := range n.entries {
-		if _, known := fields["Hypothesis."+e.key]; known && !slices.Contains(slices.Concat(common, form.needs, form.takes), e.key) {
+		if _, known := fields()["Hypothesis."+e.key]; known && !slices.Contains(slices.Concat(common, form.needs, form.takes), e.key) {
 			c.add(n.keyProblem(e, "does not belong to form "+string(h.Form)))
 		}
 	}

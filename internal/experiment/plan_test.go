@@ -168,7 +168,7 @@ func TestPlansAreFilledToTheBrim(t *testing.T) {
 func TestDescriptionNamesDeploymentStartAndPressure(t *testing.T) {
 	s := onlyStep(t, planFile("size: B1", ", copies: 2, deploy: container, memory_limit_mb: 128", ", start: together, pressure: {mb: 400}"))
 	s.Traffic = s.Traffic[:1]
-	if got, want := s.AppsText(), "web-1 (gunicorn sync, 1 worker, container of 128 MB), web-2 (gunicorn sync, 1 worker, container of 128 MB), started together"; got != want {
+	if got, want := s.AppsText(), "web-1 to web-2 (gunicorn sync, 1 worker, container of 128 MB), started together"; got != want {
 		t.Errorf("got %s", got)
 	}
 	if got, want := s.TrafficText(), "1 at once: / at web-1, under a pressure of 400 MB touched every 1s"; got != want {

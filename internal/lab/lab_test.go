@@ -289,6 +289,37 @@ func TestARateThatWasNotHeldIsInvalid(t *testing.T) {
 	}
 }
 
+// A batch that no limit of open files allows is refused before it is sent, and only
+// its step has no values. Behind a front end a request takes three files: of its
+// connection, where that is accepted, and of the connection to the app.
+func TestABatchThatNeedsTooManyFilesIsInvalid(t *testing.T) {
+	connections(t, 100)
+	big, fronted := plain("big"), plain("fronted")
+	big.Traffic = []experiment.Traffic{
+		{Kind: "batch", Path: "/ping", Count: 60, Timeout: experiment.Duration(time.Second)},
+		{Kind: "batch", Path: "/ping", Count: 60, Timeout: experiment.Duration(time.Second)},
+	}
+	fronted.Traffic = big.Traffic[:1]
+	fronted.Plan.Platform = experiment.Platform{FrontEnd: true, Hold: experiment.Duration(time.Second)}
+	r := run(t, t.Context(), Options{Design: design(1, big, fronted, plain("good")), Host: newFakeHost(t, nil)})
+	if r.err != nil || r.Invalid != 2 || r.Done != 1 {
+		t.Fatalf("%+v, %v; want two invalid and one done", r.Result, r.err)
+	}
+	for _, rep := range r.repetitions() {
+		name := r.stepNames()[rep.StepID]
+		if name == "good" {
+			continue
+		}
+		want := "nothing was sent: " + map[string]string{"big": "120 requests at once need 120 open files", "fronted": "60 requests at once need 180 open files"}[name]
+		if rep.Status != "invalid" || !strings.HasPrefix(rep.Reason, want) {
+			t.Errorf("%s is %s: %s; want invalid: %s", name, rep.Status, rep.Reason, want)
+		}
+		if n := len(r.probes(rep.ID)); n != 0 {
+			t.Errorf("%s: %d requests were sent", name, n)
+		}
+	}
+}
+
 func TestAFailedCleanUpThrowsNothingAway(t *testing.T) {
 	h := newFakeHost(t, nil)
 	h.closing = errors.New("pid 99 does not end")

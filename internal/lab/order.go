@@ -23,8 +23,8 @@ type part struct {
 
 // order lists all units of a run. Each round executes every unit once, and
 // the baseline a second time as its own twin; steps of fewer repetitions are in
-// the first rounds only. Within a round the order is drawn
-// from the seed, so that a drift of the machine meets all steps alike.
+// the first rounds only. Within a round the order is drawn from the seed, so that
+// a drift of the machine meets all steps alike.
 func order(d *experiment.Design, seed int64) []unit {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x6272696e6b))
 	var all []unit

@@ -194,3 +194,27 @@ func TestEachStreamDrawsItsOwnArrivals(t *testing.T) {
 		}
 	}
 }
+
+// A step of two repetitions is in the first two of three rounds, and so is a
+// whole ladder.
+func TestStepsOfFewerRepetitionsLeaveTheLaterRounds(t *testing.T) {
+	d := mixed(3)
+	for i, s := range d.Steps {
+		if s.Name == "plain" || s.Ladder != "" {
+			d.Steps[i].Repetitions = 2
+		}
+	}
+	rounds := map[string][]int{}
+	for _, u := range order(d, 5) {
+		for _, p := range u.parts {
+			if !p.twin && p.phase <= 1 {
+				rounds[p.step.Name] = append(rounds[p.step.Name], p.number)
+			}
+		}
+	}
+	for name, want := range map[string]string{"base": "[1 2 3]", "plain": "[1 2]", "r0": "[1 2]", "r1": "[1 2]", "r2": "[1 2]"} {
+		if got := fmt.Sprint(rounds[name]); got != want {
+			t.Errorf("%s is in rounds %s, want %s", name, got, want)
+		}
+	}
+}

@@ -61,6 +61,20 @@ func TestTheDependencyIsThereForThoseWhoAsk(t *testing.T) {
 			t.Errorf("the dependency at %s outlives the plan", addr)
 		}
 	}
+	var counts []string
+	for rep := range int64(2) {
+		for line, err := range r.Logs(t.Context(), rep+1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line.Stream == "upstream" && line.App == "" {
+				counts = append(counts, line.Line)
+			}
+		}
+	}
+	if want := []string{"[INFO] served=1 abandoned=0 in_flight=0 peak=1"}; !slices.Equal(counts, want) {
+		t.Errorf("the record says of the dependency %q, want %q", counts, want)
+	}
 	for rep := range int64(2) {
 		if text := r.apps(rep + 1)[0].JSON; strings.Contains(text, "BRINK_UPSTREAM") {
 			t.Errorf("the record's app has an address of this run in it: %s", text)

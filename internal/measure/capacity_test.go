@@ -42,6 +42,9 @@ func TestCapacityOfAPool(t *testing.T) {
 		t.Fatalf("%v %+v", ok, c)
 	}
 	near(t, "service", c.ServiceMs, 102)
+	if n := table.Cell("s", "occupied_ms").Values[0].N; c.Requests != n || n == 0 {
+		t.Errorf("learnt from %d requests, the cell says %d", c.Requests, n)
+	}
 	near(t, "rate", c.Rate, 2/0.102)
 	near(t, "memory of a process", c.ProcessMB, 30)
 	if len(c.Waits) != 6 || c.Waits[0].Rate != 4 || len(c.Needs) != 4 {
@@ -72,9 +75,23 @@ func TestThreadsCostNoProcess(t *testing.T) {
 	if !ok || c.Workers != 8 || c.Processes != 2 || !c.Limited || c.PlanMB != 100 {
 		t.Fatalf("%v %+v", ok, c)
 	}
+	// Each process keeps what it took, so that no theory of one queue holds.
+	if !c.Apart || len(c.Waits) != 0 {
+		t.Errorf("the threads of two processes are apart, and have the waits %+v", c.Waits)
+	}
 	// 8 / 0.8 = 10 threads in 3 processes, and the master.
 	if n := c.Needs[0]; n.Workers != 10 || n.Processes != 3 || n.MemoryMB != 4*30 || n.Fits {
 		t.Errorf("%+v", n)
+	}
+}
+
+// The threads of one process have one queue.
+func TestThreadsOfOneProcessShareAQueue(t *testing.T) {
+	s := newStory(t)
+	carrying(s, "s", pooledApp(experiment.App{Runtime: "flask", WorkerClass: "gthread", Workers: 1, Threads: 8}, atOnce))
+	c, ok := s.load(Options{}).Capacity("s")
+	if !ok || c.Apart || len(c.Waits) == 0 {
+		t.Errorf("%v %+v", ok, c)
 	}
 }
 

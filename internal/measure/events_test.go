@@ -69,7 +69,6 @@ func TestBootKillsEndWithTheFirstAnswer(t *testing.T) {
 }
 
 func TestCascade(t *testing.T) {
-	const sec = time.Second
 	restart := func(app string, at time.Duration) wire.Event {
 		return wire.Event{App: app, AtNs: int64(at), Kind: wire.Restarted}
 	}
@@ -78,6 +77,9 @@ func TestCascade(t *testing.T) {
 	}
 	exited := func(app string, at time.Duration) wire.Event {
 		return wire.Event{App: app, AtNs: int64(at), Kind: wire.Exited}
+	}
+	killed := func(app string, at time.Duration) wire.Event {
+		return wire.Event{App: app, AtNs: int64(at), Kind: wire.WorkerKilled}
 	}
 	// The claim: 3 apps within 10 s, unrecovered for 60 s.
 	for _, tc := range []struct {
@@ -104,6 +106,12 @@ func TestCascade(t *testing.T) {
 		{"an early restart alone, then three", []wire.Event{
 			restart("a", 1*sec), healthy("a", 2*sec), restart("a", 30*sec), restart("b", 32*sec), restart("c", 35*sec),
 		}, true},
+		{"workers are killed while they boot, which is no restart", []wire.Event{
+			killed("a", 1*sec), killed("b", 2*sec), killed("c", 3*sec), healthy("a", 40*sec), healthy("b", 50*sec), healthy("c", 90*sec),
+		}, true},
+		{"workers are killed that had served", []wire.Event{
+			healthy("a", 0), healthy("b", 0), healthy("c", 0), killed("a", 1*sec), killed("b", 2*sec), killed("c", 3*sec),
+		}, false},
 		{"nothing restarts", []wire.Event{healthy("a", 1*sec), exited("a", 2*sec)}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -135,5 +143,29 @@ func TestEventsOfARepetitionAreBounded(t *testing.T) {
 	wants(t, table, "s", map[string]float64{"restarts": maxEvents + 500})
 	if info, _ := table.Step("s"); len(info.Repetitions[0].Events) != maxEvents {
 		t.Errorf("%d events are kept, want %d", len(info.Repetitions[0].Events), maxEvents)
+	}
+}
+
+// Apps a and b start over at 1 s and 5 s. Both are up again at 31 s, and a is
+// restarted once more after that.
+func TestRecoveryIsWhenAllAreBack(t *testing.T) {
+	s := newStory(t)
+	s.step("back")
+	s.step("gone")
+	down := func(r *told) {
+		r.event("a", 1*sec, wire.Exited)
+		r.event("a", 1*sec, wire.Restarted)
+		r.event("b", 5*sec, wire.WorkerKilled)
+		r.event("b", 20*sec, wire.Healthy)
+	}
+	s.repetition("back", 1, 59*sec, func(r *told) {
+		down(r)
+		r.event("a", 31*sec, wire.Healthy)
+	})
+	s.repetition("gone", 1, 59*sec, down)
+	table := s.load(Options{})
+	wants(t, table, "back", map[string]float64{"recovery_s": 30, "restarted_apps": 1})
+	if v := only(t, table, "gone", "recovery_s"); !v.Censored || v.X != 59 {
+		t.Errorf("recovery_s is %+v, want at least 59 s, to the end of the repetition", v)
 	}
 }

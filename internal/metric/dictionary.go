@@ -55,7 +55,7 @@ var dictionary = []Metric{
 	{Name: "latency_p50_ms", Title: "Median latency", Unit: "ms", Kind: Ratio, Source: "probes: due to answered"},
 	{Name: "latency_p95_ms", Title: "p95 latency", Unit: "ms", Kind: Ratio, Source: "probes: due to answered; needs 60"},
 	{Name: "latency_p99_ms", Title: "p99 latency", Unit: "ms", Kind: Ratio, Source: "probes: due to answered; needs 300"},
-	{Name: "machine_cpu_pct", Title: "CPU of the machine used", Unit: "%", Kind: Points, Source: "samples: /proc/stat, all but idle and iowait, over the plan's CPUs, mean while traffic ran; apps, platform and kernel"},
+	{Name: "machine_cpu_pct", Title: "CPU of the machine used", Unit: "%", Kind: Points, Source: "samples: /proc/stat, all but idle and iowait, over the plan's CPUs, mean while traffic ran; apps, platform and kernel", Azure: "CpuPercentage"},
 	{Name: "machine_cpu_start_pct", Title: "CPU of the machine used while apps started", Unit: "%", Kind: Points, Source: "samples: /proc/stat, all but idle and iowait, over the plan's CPUs, from the first deployment to the start of traffic"},
 	{Name: "major_faults", Title: "Major page faults", Kind: Count, Source: "samples: /proc/vmstat pgmajfault, from the first deployment, or else the start of traffic, to the end of traffic"},
 	{Name: "memory_above_85_min", Title: "Time with memory above 85 %", Unit: "min", Kind: Points, Source: "samples: /proc/meminfo, 1 - MemAvailable / MemTotal, from the first deployment, or else the start of traffic, to the end of traffic"},

@@ -90,10 +90,11 @@ func agreeingContrasts(contrasts []stats.Estimate, size stats.Margin, direction 
 	return max(up, down)
 }
 
-// judgeCascade decides "apps restart together and do not recover" from the
-// events of the record: in every repetition at least so many apps restart within
-// the window, and from the first of these restarts on not all of them are
-// healthy again for the stated time.
+// judgeCascade decides "apps start over together and do not recover" from the
+// events of the record: in every repetition at least so many apps start over
+// within the window, restarted by the platform or with a worker that their server
+// killed while it booted, and from the first of them on not all are healthy again
+// for the stated time.
 func judgeCascade(j *judge, h experiment.Hypothesis) finding {
 	f := finding{evidence: evidence{kind: descriptive, clear: true}}
 	e := &f.evidence
@@ -129,7 +130,7 @@ func judgeCascade(j *judge, h experiment.Hypothesis) finding {
 		e.outcome = Inconclusive
 	}
 	f.short = fmt.Sprintf("seen in %d of %s", e.agreeing, phrase.Plural(e.n, "repetition"))
-	f.sentence = fmt.Sprintf("At least %s restarted within %s and did not recover for %s in %d of %s",
+	f.sentence = fmt.Sprintf("At least %s started over within %s and did not recover for %s in %d of %s",
 		phrase.Plural(h.Restarts, "app"), h.Within, h.Unrecovered, e.agreeing, phrase.Plural(e.n, "repetition"))
 	return f
 }

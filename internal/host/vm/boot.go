@@ -149,9 +149,11 @@ func (h *Host) assemble(ctx context.Context, m *machine, accel qemu.Accelerator,
 	return spec, nil
 }
 
-// commandLine is the kernel's: quiet, an end of the machine at a panic, and no
-// bounce buffers, which would take 64 MB of machines of 3 GB and more.
-const commandLine = "console=ttyS0 quiet panic=-1 psi=1 swiotlb=noforce devtmpfs.mount=1 rootfstype=ext4 ro root=" + rootOnDrive + " init=" + guest.Init
+// commandLine is the kernel's: quiet, an end of the machine at a panic, no bounce
+// buffers, which would take 64 MB of machines of 3 GB and more, and all the time
+// in the world for a drive that is held to a speed, where otherwise a request
+// that takes 30 s is the end of the drive and of everything in swap.
+const commandLine = "console=ttyS0 quiet panic=-1 psi=1 swiotlb=noforce nvme_core.io_timeout=4294967 devtmpfs.mount=1 rootfstype=ext4 ro root=" + rootOnDrive + " init=" + guest.Init
 
 // bootDrive is the drive with brink.
 func bootDrive(f *os.File) qemu.Drive {

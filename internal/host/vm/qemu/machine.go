@@ -40,6 +40,12 @@ type Machine struct {
 	Devices     []Device
 }
 
+// processors is one more place than CPUs. TCG leaves a guest's memory barriers
+// and locked instructions out where there can be only one CPU, although its
+// devices run beside it: then a guest that rings a drive's shadow doorbell (NVMe,
+// virtio) may miss that it must wake the drive, and every request to it hangs.
+func (m Machine) processors() string { return fmt.Sprintf("%d,maxcpus=%d", m.CPUs, m.CPUs+1) }
+
 // command returns QEMU's arguments and the files that it inherits, from file
 // descriptor 3 on.
 func (m Machine) command() (args []string, files []*os.File) {
@@ -50,7 +56,7 @@ func (m Machine) command() (args []string, files []*os.File) {
 	args = []string{
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
 		"-machine", "q35", "-accel", accel, "-cpu", cpu,
-		"-m", strconv.Itoa(m.MemoryKB) + "K", "-smp", strconv.Itoa(m.CPUs),
+		"-m", strconv.Itoa(m.MemoryKB) + "K", "-smp", m.processors(),
 		"-kernel", m.Kernel, "-append", m.CommandLine,
 	}
 	inherit := func(f *os.File) string {

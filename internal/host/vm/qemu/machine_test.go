@@ -29,7 +29,7 @@ func TestAMachinePrintsItsArguments(t *testing.T) {
 	}.command()
 	want := []string{
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-		"-machine", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max", "-m", "1971200K", "-smp", "1",
+		"-machine", "q35", "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max", "-m", "1971200K", "-smp", "1,maxcpus=2",
 		"-kernel", "/k", "-append", "console=ttyS0 quiet",
 		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
 		"-drive", "id=root,if=none,format=raw,cache=writeback,werror=report,rerror=report,file=/a,,b,snapshot=on",
