@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -55,9 +56,12 @@ asked for; 2 bad input; 3 interrupted, or the file could not be written.`,
 		Example: `  brink probe http://127.0.0.1:8000/health
   brink probe --rate 50 --arrivals poisson --duration 1m http://127.0.0.1:8000/
   brink probe --batch 8 --timeout 30s --out s1.csv 'http://127.0.0.1:8000/thread-hold?secs=5'`,
-		Args:              arguments(1, mostURLs),
+		Args:              arguments(1, math.MaxInt),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > mostURLs {
+				return badInput(fmt.Errorf("%d URLs are too many: brink probe sends to at most %d side by side", len(args), mostURLs))
+			}
 			spec, err := o.spec(cmd.Flags().Changed)
 			if err != nil {
 				return badInput(err)
@@ -99,13 +103,17 @@ func (o *probing) spec(given func(string) bool) (traffic.Spec, error) {
 	case given("arrivals") && mode != "--rate":
 		return s, fmt.Errorf("--arrivals has no meaning with %s", mode)
 	case o.arrivals != "even" && !poisson:
-		return s, fmt.Errorf("--arrivals %s: it must be even or poisson", o.arrivals)
+		return s, fmt.Errorf("--arrivals %q: it must be even or poisson", o.arrivals)
 	case given("seed") && !poisson:
 		return s, errors.New("--seed has a meaning with --arrivals poisson only")
 	case given("duration") && mode == "--batch":
 		return s, errors.New("--duration has no meaning with --batch, which is sent at once")
 	case o.duration <= 0:
 		return s, fmt.Errorf("--duration %v: it must be above 0", o.duration)
+	case o.out == "":
+		return s, errors.New("--out is empty: it must name a file")
+	case given("host") && o.host == "":
+		return s, errors.New("--host is empty: it must be a host name with an optional port")
 	case strings.ContainsFunc(o.host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' || r == '/' }):
 		return s, fmt.Errorf("--host %q: it must be a host name with an optional port", o.host)
 	case o.timeout <= 0:
@@ -163,6 +171,9 @@ func (a *app) probe(ctx context.Context, urls []string, o probing, spec traffic.
 		}
 		targets = append(targets, t)
 	}
+	if err := probe.CheckAuthorities(targets); err != nil {
+		return badInput(err)
+	}
 	options := probe.Options{Clock: clock.Real, Traffic: spec, Host: o.host, Progress: new(probe.Progress)}
 	if _, err := options.Specs(targets); err != nil {
 		return badInput(err)
@@ -173,7 +184,7 @@ func (a *app) probe(ctx context.Context, urls []string, o probing, spec traffic.
 	}
 	defer file.Close()
 	if options.Log, err = probe.NewLog(file); err != nil {
-		return broken(fmt.Errorf("%s cannot be written: %w", o.out, cause(err)))
+		return broken(notWritten(o.out, err))
 	}
 	a.say("%s", announced(spec, len(targets)))
 	stop := a.probeProgress(ctx, options.Progress)
@@ -182,7 +193,7 @@ func (a *app) probe(ctx context.Context, urls []string, o probing, spec traffic.
 	if err := file.Close(); runErr == nil && err != nil {
 		runErr = fmt.Errorf("%w: %w", probe.ErrLog, err)
 	}
-	a.say("%s holds %s", o.out, count(int(options.Log.Rows()), "request", "requests"))
+	a.say("%s holds %s", o.out, held(options.Log.Rows(), streams))
 	interrupted := errors.Is(runErr, context.Canceled)
 	if err := a.printStreams(streams, spec, o.out, interrupted); err != nil {
 		return broken(err)
@@ -191,7 +202,7 @@ func (a *app) probe(ctx context.Context, urls []string, o probing, spec traffic.
 	case interrupted:
 		return broken(fmt.Errorf("interrupted; what was sent is in %s", o.out))
 	case errors.Is(runErr, probe.ErrLog):
-		return broken(fmt.Errorf("%s cannot be written: %w", o.out, cause(runErr)))
+		return broken(notWritten(o.out, runErr))
 	case runErr != nil:
 		return broken(runErr)
 	}
@@ -212,6 +223,26 @@ func create(name string, replace bool) (*os.File, error) {
 		return nil, fmt.Errorf("%s cannot be made: %w", name, cause(err))
 	}
 	return f, nil
+}
+
+func notWritten(file string, err error) error {
+	text := ""
+	if errors.Is(err, probe.ErrTorn) {
+		text = "; " + probe.ErrTorn.Error()
+	}
+	return fmt.Errorf("%s cannot be written: %w%s", file, cause(err), text)
+}
+
+// held tells how many of the requests are in the file.
+func held(rows int64, streams []probe.Stream) string {
+	var all int64
+	for _, s := range streams {
+		all += s.Requests
+	}
+	if rows < all {
+		return fmt.Sprintf("%d of %s", rows, count(int(all), "request", "requests"))
+	}
+	return count(int(rows), "request", "requests")
 }
 
 // announced says what is about to be sent.

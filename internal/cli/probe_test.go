@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -51,6 +52,7 @@ func TestProbeScript(t *testing.T) {
 			"lines":     lineCount,
 			"traffic":   trafficFile,
 			"interrupt": interrupt,
+			"kept":      kept,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -137,16 +139,31 @@ func trafficFile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// interrupt ARG... starts brink with arguments, interrupts it as Ctrl-C does once
-// FILE holds a row, and wants exit code 3. The first argument is the file.
+// kept FILE checks that the file has whole rows only, and as many as the command
+// before said.
+func kept(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: kept FILE")
+	}
+	text := ts.ReadFile(args[0])
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	ts.Check(err)
+	said := fmt.Sprintf("%s holds %d of ", args[0], len(rows)-1)
+	if !strings.HasSuffix(text, "\n") || !strings.Contains(ts.ReadFile("stderr"), said) {
+		ts.Fatalf("the file ends with %q, and stderr does not say %q: %s", text[max(0, len(text)-40):], said, ts.ReadFile("stderr"))
+	}
+}
+
+// interrupt FILE COMMAND... starts a command, interrupts it as Ctrl-C does once
+// FILE holds a row, and wants exit code 3.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: interrupt FILE ARG...")
+		ts.Fatalf("usage: interrupt FILE COMMAND...")
 	}
-	brink, err := exec.LookPath("brink")
+	command, err := exec.LookPath(args[1])
 	ts.Check(err)
 	var out, errs strings.Builder
-	cmd := exec.Command(brink, args[1:]...)
+	cmd := exec.Command(command, args[2:]...)
 	cmd.Dir = ts.Getenv("WORK")
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	ts.Check(cmd.Start())

@@ -42,6 +42,10 @@ func (l *lab) traffic(ctx context.Context, d *deployment, step *experiment.Step,
 }
 
 func (l *lab) streams(ctx context.Context, d *deployment, step *experiment.Step, rep *record.Repetition) error {
+	if err := l.room(d, step.Traffic, rep); err != nil {
+		rep.Status, rep.Reason = record.Invalid, "nothing was sent: "+err.Error()
+		return nil
+	}
 	rep.TrafficNs = l.Clock.Now().UnixNano()
 	if err := l.Record.UpdateRepetition(*rep); err != nil {
 		return err
@@ -73,6 +77,29 @@ func (l *lab) streams(ctx context.Context, d *deployment, step *experiment.Step,
 		rep.Status, rep.Reason = record.Invalid, strings.Join(invalid, "; ")
 	default:
 		_ = l.Clock.Sleep(ctx, tail)
+	}
+	return nil
+}
+
+// room says why the requests that are due at the same instant cannot all be under
+// way, or returns nil. A front end is part of this process: it accepts each, and
+// connects to the app, which takes a file where the host has no network of its own.
+func (l *lab) room(d *deployment, streams []experiment.Traffic, rep *record.Repetition) error {
+	each := 1
+	d.mu.Lock()
+	if d.front != nil {
+		each = 2
+		if d.session.Dial() == nil {
+			each = 3
+		}
+	}
+	d.mu.Unlock()
+	atOnce := map[experiment.Duration]int{} // by when they start
+	for i, t := range streams {
+		atOnce[t.Start] += l.spec(t, i, rep).AtOnce()
+		if err := traffic.Room(atOnce[t.Start], each); err != nil {
+			return err
+		}
 	}
 	return nil
 }

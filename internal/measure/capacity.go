@@ -21,6 +21,11 @@ type Capacity struct {
 	// ServiceMs is how long one request keeps a worker: the median of
 	// occupied_ms over the repetitions.
 	ServiceMs float64
+	// Requests is how many ServiceMs was learnt from, over all repetitions.
+	Requests int64
+	// Apart tells that the workers are threads of several processes, each of which
+	// keeps the connections that it took: the pool has no one queue.
+	Apart bool
 	// Rate is the number of requests per second at which no worker has any idle
 	// time left. The queue keeps up only below it.
 	Rate float64
@@ -33,7 +38,8 @@ type Capacity struct {
 	// neither is known.
 	PlanMB  int
 	Limited bool
-	// Waits are in order of the rate.
+	// Waits are in order of the rate. There are none where the pool is apart: what
+	// theory gives for one queue would be too little.
 	Waits []Expected
 	// Needs are for multiples of Rate, in order.
 	Needs []Need
@@ -80,7 +86,7 @@ func (t *Table) Capacity(step string) (Capacity, bool) {
 	}
 	c := Capacity{
 		Step: step, App: app.Name, Server: app.Server(), Workers: workers, Processes: app.Workers,
-		ServiceMs: service, Rate: queue.SustainableRate(workers, service/1e3),
+		ServiceMs: service, Requests: t.answersBehind(step, "occupied_ms"), Apart: app.Workers > 1 && workers > app.Workers, Rate: queue.SustainableRate(workers, service/1e3),
 		PlanMB: s.Plan.MemoryMB, Limited: s.Plan.MemoryMB > 0,
 	}
 	if !c.Limited {
@@ -97,6 +103,9 @@ func (t *Table) Capacity(step string) (Capacity, bool) {
 }
 
 func (c *Capacity) expect(s experiment.Step) {
+	if c.Apart {
+		return
+	}
 	var rates []float64
 	for _, u := range utilisations {
 		rates = append(rates, u*c.Rate)
@@ -152,6 +161,15 @@ func (t *Table) Capacities() []Capacity {
 		}
 	}
 	return all
+}
+
+// answersBehind is how many requests a metric of a step was computed from.
+func (t *Table) answersBehind(step, name string) int64 {
+	var n int64
+	for _, v := range t.Cell(step, name).Usable() {
+		n += v.N
+	}
+	return n
 }
 
 // median of a metric over a step's repetitions; ok is false where there is

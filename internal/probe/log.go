@@ -1,7 +1,8 @@
 package probe
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -28,26 +29,39 @@ import (
 var Columns = []string{"timestamp", "url", "status", "elapsed_ms", "due", "sent", "outcome", "pid", "answered_by", "err"}
 
 // Log writes requests as CSV. Several goroutines may use it.
+//
+// What is written ends with a whole row, even where the disk is full in the
+// middle of one: a writer that can be truncated, as a file can that was empty, is
+// then cut back to the last whole row. After its first error a log takes nothing
+// more.
 type Log struct {
-	mu   sync.Mutex
-	buf  *bufio.Writer
-	csv  *csv.Writer
-	row  []string
-	rows int64
+	mu      sync.Mutex
+	w       io.Writer
+	pending bytes.Buffer
+	csv     *csv.Writer // into pending
+	row     []string
+	ends    []int // of the rows in pending
+	rows    int64 // that w holds, without the header
+	size    int64 // of w up to the last whole row
+	err     error
 }
 
-// flushFrom is how many bytes may stay in memory. What is written at a time ends
-// with a whole row.
+// flushFrom is how many bytes may stay in memory.
 const flushFrom = 32 << 10
 
 // ErrLog is wrapped by the errors of a Log, beside what the writer said.
 var ErrLog = errors.New("a request cannot be logged")
 
+// ErrTorn is wrapped by the error of a Log whose writer could not be cut back and
+// ends in the middle of a row.
+var ErrTorn = errors.New("it ends in the middle of a row")
+
 // NewLog writes the header to w.
 func NewLog(w io.Writer) (*Log, error) {
-	buf := bufio.NewWriterSize(w, 2*flushFrom)
-	l := &Log{buf: buf, csv: csv.NewWriter(buf), row: make([]string, len(Columns))}
-	if err := l.csv.Write(Columns); err != nil {
+	l := &Log{w: w, row: make([]string, len(Columns)), rows: -1}
+	l.csv = csv.NewWriter(&l.pending)
+	copy(l.row, Columns)
+	if err := l.append(); err != nil {
 		return nil, err
 	}
 	return l, l.Flush()
@@ -70,21 +84,34 @@ func (l *Log) Add(url string, p *traffic.Probe) error {
 	if p.Pid != 0 {
 		r[7] = strconv.Itoa(int(p.Pid))
 	}
-	if err := l.csv.Write(r); err != nil {
-		return fmt.Errorf("%w: %w", ErrLog, err)
+	if err := l.append(); err != nil {
+		return err
 	}
-	l.rows++
-	if l.buf.Buffered() < flushFrom {
+	if l.pending.Len() < flushFrom {
 		return nil
 	}
 	return l.flush()
 }
 
-// Rows is the number of requests so far.
+// append adds the row to what is to be written.
+func (l *Log) append() error {
+	if l.err != nil {
+		return l.err
+	}
+	err := l.csv.Write(l.row)
+	l.csv.Flush()
+	if err := cmp.Or(err, l.csv.Error()); err != nil {
+		return fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	l.ends = append(l.ends, l.pending.Len())
+	return nil
+}
+
+// Rows is the number of requests that have been written as a whole.
 func (l *Log) Rows() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.rows
+	return max(0, l.rows)
 }
 
 // Flush writes what is still in memory.
@@ -95,9 +122,34 @@ func (l *Log) Flush() error {
 }
 
 func (l *Log) flush() error {
-	l.csv.Flush()
-	if err := l.csv.Error(); err != nil {
-		return fmt.Errorf("%w: %w", ErrLog, err)
+	if l.err != nil || l.pending.Len() == 0 {
+		return l.err
+	}
+	n, err := l.w.Write(l.pending.Bytes())
+	whole := 0
+	for _, end := range l.ends {
+		if end <= n {
+			whole = end
+			l.rows++
+		}
+	}
+	l.size += int64(whole)
+	if err != nil {
+		l.err = fmt.Errorf("%w: %w", ErrLog, errors.Join(err, l.cutBack(n-whole)))
+	}
+	l.pending.Reset()
+	l.ends = l.ends[:0]
+	return l.err
+}
+
+// cutBack takes the torn bytes that were written of a row away again.
+func (l *Log) cutBack(torn int) error {
+	w, ok := l.w.(interface{ Truncate(size int64) error })
+	if torn <= 0 || !ok {
+		return nil
+	}
+	if err := w.Truncate(l.size); err != nil {
+		return fmt.Errorf("%w: %w", ErrTorn, err)
 	}
 	return nil
 }

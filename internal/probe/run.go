@@ -49,8 +49,15 @@ type Stream struct {
 	Reason   string           `json:"reason,omitempty"`
 }
 
-// Specs returns what is sent to each target, or why that cannot be.
+// Specs returns what is sent to each target, or why that cannot be. The targets
+// share the connections that this process may open.
 func (o Options) Specs(targets []Target) ([]traffic.Spec, error) {
+	atOnce := o.Traffic.AtOnce()
+	if atOnce > 1 {
+		if err := traffic.Room(atOnce*len(targets), 1); err != nil {
+			return nil, err
+		}
+	}
 	specs := make([]traffic.Spec, len(targets))
 	for i, t := range targets {
 		s := o.Traffic
@@ -59,7 +66,7 @@ func (o Options) Specs(targets []Target) ([]traffic.Spec, error) {
 			s.Seed += int64(i) // each URL has arrivals of its own
 		}
 		if s.Connections == 0 {
-			s.Connections = max(1, traffic.MostConnections()/len(targets))
+			s.Connections = max(atOnce, traffic.MostConnections()/len(targets))
 		}
 		if err := s.Validate(); err != nil {
 			return nil, err
@@ -71,7 +78,8 @@ func (o Options) Specs(targets []Target) ([]traffic.Spec, error) {
 
 // Run sends the traffic to all targets side by side, and returns when every
 // request has ended. When ctx ends, or a request cannot be logged, the requests
-// under way end at once; what became of all is returned together with the error.
+// under way end at once; what became of all is returned together with the error,
+// that of the log before that of ctx.
 func Run(ctx context.Context, targets []Target, o Options) ([]Stream, error) {
 	specs, err := o.Specs(targets)
 	if err != nil {
@@ -90,7 +98,7 @@ func Run(ctx context.Context, targets []Target, o Options) ([]Stream, error) {
 		})
 	}
 	running.Wait()
-	return streams, cmp.Or(context.Cause(ctx), o.Log.Flush())
+	return streams, cmp.Or(o.Log.Flush(), context.Cause(ctx))
 }
 
 // stream sends one target's traffic. It calls stop with the first error of the

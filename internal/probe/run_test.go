@@ -2,17 +2,23 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"brink/internal/clock"
 	"brink/internal/traffic"
@@ -206,6 +212,99 @@ func TestLogThatCannotBeWrittenStopsTheTraffic(t *testing.T) {
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// disk is a file on a disk of which so many bytes are left.
+type disk struct {
+	bytes.Buffer
+	left  int
+	fixed bool // it cannot be truncated
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.left)])
+	if d.left -= n; n < len(p) {
+		return n, &fs.PathError{Op: "write", Path: "t.csv", Err: syscall.ENOSPC}
+	}
+	return n, nil
+}
+
+func (d *disk) Truncate(size int64) error {
+	if d.fixed {
+		return syscall.EINVAL
+	}
+	d.Buffer.Truncate(int(size))
+	return nil
+}
+
+// Wherever in a row the disk is full: the file ends with a whole row, the log says
+// how many rows that are, and takes none afterwards even if there is space again.
+func TestLogOnADiskThatIsFull(t *testing.T) {
+	header := len(strings.Join(Columns, ",") + "\n")
+	rapid.Check(t, func(t *rapid.T) {
+		d := &disk{left: header + rapid.IntRange(0, 2000).Draw(t, "left")}
+		log, err := NewLog(d)
+		for i := 0; err == nil && i < 40; i++ {
+			err = log.Add("http://127.0.0.1:8000/", answered(time.Duration(i)*time.Second))
+			if rapid.Bool().Draw(t, "flush") {
+				err = cmp.Or(err, log.Flush())
+			}
+		}
+		if err = cmp.Or(err, log.Flush()); !errors.Is(err, ErrLog) || !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrTorn) {
+			t.Fatalf("%v, want that the disk is full", err)
+		}
+		d.left = 1 << 20
+		if err := cmp.Or(log.Add("http://127.0.0.1:8000/", answered(0)), log.Flush()); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("afterwards: %v", err)
+		}
+		text := d.String()
+		if whole := int64(strings.Count(text, "\n")) - 1; !strings.HasSuffix(text, "\n") || log.Rows() != whole {
+			t.Errorf("%d rows, in the file %d, which ends with %q", log.Rows(), whole, text[len(text)-20:])
+		}
+		_, err = csv.NewReader(strings.NewReader(text)).ReadAll() // as many cells in every row
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	d := &disk{left: header + 5, fixed: true}
+	log, err := NewLog(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmp.Or(log.Add("http://h/", answered(0)), log.Flush()); !errors.Is(err, ErrTorn) || !errors.Is(err, syscall.ENOSPC) || log.Rows() != 0 {
+		t.Errorf("%v, %d rows; want that the disk is full and the last row torn, 0", err, log.Rows())
+	}
+}
+
+// That the last rows could not be written is not hidden by Ctrl-C.
+func TestInterruptedRunSaysThatItsLogIsNotWhole(t *testing.T) {
+	base := serve(t, func(http.ResponseWriter, *http.Request) {})
+	log, err := NewLog(&disk{left: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Run(ctx, targets(t, base), Options{
+		Clock: clock.Real, Log: log, Traffic: traffic.Spec{Kind: traffic.KindBatch, Count: 9, Timeout: time.Second},
+	})
+	if !errors.Is(err, ErrLog) || log.Rows() != 0 {
+		t.Errorf("%v, %d rows; want that the log cannot be written, 0", err, log.Rows())
+	}
+}
+
+// A batch needs a connection for each of its requests, to all URLs together.
+func TestABatchThatFindsNoRoomIsRefused(t *testing.T) {
+	all := targets(t, "http://127.0.0.1:1/a", "http://127.0.0.1:1/b")
+	o := Options{Traffic: traffic.Spec{Kind: traffic.KindBatch, Count: 1 << 30, Timeout: time.Second}}
+	if _, err := o.Specs(all); err == nil || !strings.HasPrefix(err.Error(), "2147483648 requests at once need 2147483648 open files, and ulimit -n, which is ") {
+		t.Errorf("error %v", err)
+	}
+	o.Traffic.Count = 3
+	specs, err := o.Specs(all)
+	if err != nil || specs[0].Connections < 3 || specs[1].Connections < 3 {
+		t.Errorf("%+v, %v; want at least 3 connections each", specs, err)
+	}
+}
 
 // Requests that were not sent have no time of sending and took no time, and text
 // from a server stays in its cell.

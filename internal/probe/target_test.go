@@ -1,6 +1,13 @@
 package probe
 
 import (
+	"cmp"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +62,41 @@ func TestHostThatIsNotFound(t *testing.T) {
 	err = target.Lookup(t.Context())
 	if want := `URL "http://not..a.name/": the address of not..a.name cannot be found`; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// What the environment names and cannot be used is told before anything is sent,
+// and matters to nobody who uses no TLS.
+func TestAuthoritiesOfTheEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	srv := httptest.NewTLSServer(nil)
+	srv.Close()
+	good := file("good.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})))
+	empty, gone := file("empty.pem", "nobody\n"), filepath.Join(dir, "gone")
+	secure, plain := targets(t, "https://127.0.0.1/"), targets(t, "http://127.0.0.1/")
+	for _, c := range []struct{ name, file, dir, want string }{
+		{"none named", "", "", ""},
+		{"good", good, dir, ""},
+		{"no file", gone, "", "SSL_CERT_FILE names " + gone + ", which cannot be read: no such file or directory"},
+		{"a folder", dir, "", "SSL_CERT_FILE names " + dir + ", which cannot be read: is a directory"},
+		{"no certificate", empty, "", "SSL_CERT_FILE names " + empty + ", which holds no certificate in PEM"},
+		{"no folder", good, dir + ":" + gone, "SSL_CERT_DIR names " + gone + ", which cannot be read: no such file or directory"},
+	} {
+		t.Setenv("SSL_CERT_FILE", c.file)
+		t.Setenv("SSL_CERT_DIR", c.dir)
+		if got := fmt.Sprint(cmp.Or(CheckAuthorities(append(plain, secure...)), errors.New(""))); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if err := CheckAuthorities(plain); err != nil {
+			t.Errorf("%s, without TLS: %v", c.name, err)
+		}
 	}
 }
 

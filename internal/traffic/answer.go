@@ -9,9 +9,10 @@ import (
 )
 
 // maxHead bounds the head of an answer, interim answers and trailers included.
+// A body has no bound but the request's time-out: nothing of it is kept.
 const maxHead = 64 << 10
 
-var errEndless = errors.New("endless answer")
+var errEndless = fmt.Errorf("the head of the answer is longer than %d KiB", maxHead>>10)
 
 // garbageError says in what way an answer is not HTTP/1.1.
 type garbageError string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -58,16 +59,37 @@ func systemDialer(ctx context.Context, addr string) (Dialer, error) {
 // otherwise: DefaultConnections, or what this process may still open less some
 // room for its other files.
 func MostConnections() int {
-	const room = 64
-	limit, open := fileLimit(), openFiles()
+	return max(1, min(DefaultConnections, spareFiles()))
+}
+
+// otherFiles is how many more files than its connections a process may come to
+// need.
+const otherFiles = 64
+
+// spareFiles is how many connections the limit of open files leaves.
+func spareFiles() int {
+	limit := fileLimit()
 	if limit < 0 {
-		return DefaultConnections
+		return math.MaxInt
 	}
-	return max(1, min(DefaultConnections, limit-open-room))
+	return limit - openFiles() - otherFiles
+}
+
+// Room returns nil if n requests can be under way at once, each of which takes so
+// many files of this process (each at least 1: its connection), and otherwise says
+// in a sentence why not and what to do.
+func Room(n, each int) error {
+	spare := max(1, spareFiles())
+	if n <= spare/each || n <= 1 {
+		return nil
+	}
+	return fmt.Errorf("%d requests at once need %d open files, and ulimit -n, which is %d, leaves room for %d: send fewer at once, or allow %d open files as root",
+		n, n*each, fileLimit(), spare, n*each+openFiles()+otherFiles)
 }
 
 // fileLimit is the number of files that this process may have open (ulimit -n),
-// -1 when the system does not say.
+// -1 when the system does not say. Go has raised it to the hard limit when the
+// process started.
 func fileLimit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -88,6 +110,7 @@ func openFiles() int {
 // words that say why.
 func classify(err error) (Outcome, string) {
 	var garbage garbageError
+	handshake := errors.As(err, new(handshakeError))
 	switch {
 	case errors.Is(err, errEndless):
 		return OutcomeEndless, err.Error()
@@ -97,6 +120,8 @@ func classify(err error) (Outcome, string) {
 		return OutcomeAborted, "closed in the middle of the answer"
 	case errors.Is(err, errEmpty):
 		return OutcomeAborted, err.Error()
+	case errors.Is(err, io.EOF) && handshake:
+		return OutcomeAborted, "closed in the TLS handshake"
 	case errors.Is(err, io.EOF): // of a dialer: an answer's end is no error
 		return OutcomeAborted, "closed before the connection stood"
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -115,6 +140,9 @@ func classify(err error) (Outcome, string) {
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
 		return OutcomeTimeout, shorten(err.Error())
+	}
+	if handshake {
+		return OutcomeTLS, shorten(err.Error())
 	}
 	return OutcomeUnreachable, shorten(err.Error())
 }

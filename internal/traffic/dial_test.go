@@ -194,11 +194,11 @@ func TestTLSThatFailsIsAnOutcome(t *testing.T) {
 		want       traffic.Outcome
 		err        string
 	}{
-		{"unknown authority", addr, traffic.OutcomeUnreachable, "certificate"},
-		{"no TLS there", listen(t, say("HTTP/1.1 400 Bad Request\r\n\r\n")), traffic.OutcomeUnreachable, "TLS handshake"},
-		{"closed in the handshake", listen(t, func(*net.TCPConn) {}), traffic.OutcomeAborted, "closed before"},
+		{"unknown authority", addr, traffic.OutcomeTLS, "certificate"},
+		{"no TLS there", listen(t, say("HTTP/1.1 400 Bad Request\r\n\r\n")), traffic.OutcomeTLS, "TLS handshake"},
+		{"closed in the handshake", listen(t, func(*net.TCPConn) {}), traffic.OutcomeAborted, "closed in the TLS handshake"},
 		{"refused", closedPort(t), traffic.OutcomeRefused, "refused"},
-		{"silent", listen(t, untilHangUp), traffic.OutcomeTimeout, "no connection after"},
+		{"silent", listen(t, untilHangUp), traffic.OutcomeTimeout, "connected, but no TLS handshake after"},
 	} {
 		p := one(t, c.addr, func(s *traffic.Spec) {
 			if c.want == traffic.OutcomeTimeout {

@@ -159,7 +159,7 @@ func TestOutOfFileDescriptorsIsAnOutcomeOfItsOwn(t *testing.T) {
 	if n := s.Count(traffic.OutcomeOutOfFiles); n < 50 || n+s.Count(traffic.OutcomeTimeout) != 100 {
 		t.Errorf("outcomes %v, want at least 50 out of files and time-outs else", s.Outcomes)
 	}
-	if s.Held || !strings.Contains(s.Reason, "no free file descriptor") {
+	if s.Held || !strings.Contains(s.Reason, "of 100 requests found no free file descriptor") {
 		t.Errorf("held %v, reason %q", s.Held, s.Reason)
 	}
 }
@@ -170,7 +170,7 @@ func TestDefaultNumberOfConnectionsKeepsWithinTheFileLimit(t *testing.T) {
 	addr := startCrowd(t, 0)
 	lowerFileLimit(t, 200)
 	s, err := traffic.Run(t.Context(), clock.Real, traffic.Spec{
-		Kind: traffic.KindBatch, Count: 400, Path: "/", Timeout: time.Minute,
+		Kind: traffic.KindRate, Rate: 1e6, Count: 400, Path: "/", Timeout: time.Minute,
 	}, addr, func(*traffic.Probe) {})
 	if err != nil {
 		t.Fatal(err)
@@ -180,5 +180,60 @@ func TestDefaultNumberOfConnectionsKeepsWithinTheFileLimit(t *testing.T) {
 	}
 	if s.Count(traffic.OutcomeOK) != 400 {
 		t.Errorf("outcomes %v, want all ok", s.Outcomes)
+	}
+}
+
+// Requests that wait for a connection which the limit of open files does not
+// allow are said to, with the limit.
+func TestTheFileLimitIsNamedWhereRequestsWaitForIt(t *testing.T) {
+	addr := startCrowd(t, 1_000_000) // answers nobody
+	limit := lowerFileLimit(t, 100)
+	s, err := traffic.Run(t.Context(), clock.Real, traffic.Spec{
+		Kind: traffic.KindRate, Rate: 1000, Count: 100, Path: "/", Timeout: 300 * time.Millisecond,
+	}, addr, func(*traffic.Probe) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("connections were taken (ulimit -n is %d)", limit); s.Held || s.Queued == 0 || !strings.HasSuffix(s.Reason, want) {
+		t.Errorf("%d queued, reason %q; want some, %q", s.Queued, s.Reason, want)
+	}
+}
+
+// A batch at once that finds no room is refused before anything is sent. One
+// request always has room, and so has a batch of as many as MostConnections says.
+func TestABatchThatTheFileLimitDoesNotAllowIsRefused(t *testing.T) {
+	limit := lowerFileLimit(t, 100)
+	most := traffic.MostConnections()
+	if most < 20 || most > 36 {
+		t.Fatalf("%d connections, with room for 100 files of which 64 are for others", most)
+	}
+	for _, n := range []int{1, most} {
+		if err := traffic.Room(n, 1); err != nil {
+			t.Errorf("%d at once: %v, want room for %d", n, err, most)
+		}
+	}
+	_, err := traffic.Run(t.Context(), clock.Real, traffic.Spec{
+		Kind: traffic.KindBatch, Count: 300, Path: "/", Timeout: time.Minute,
+	}, closedPort(t), func(*traffic.Probe) { t.Error("a request of a batch that is refused") })
+	want := fmt.Sprintf("traffic: 300 requests at once need 300 open files, and ulimit -n, which is %d, leaves room for %d: send fewer at once, or allow ", limit, most)
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Fatalf("%v, want %s", err, want)
+	}
+
+	// What the sentence advises is enough.
+	var advised uint64
+	if _, err := fmt.Sscanf(strings.TrimPrefix(err.Error(), want), "%d open files as root", &advised); err != nil {
+		t.Fatal(err)
+	}
+	raised := fileLimit(t)
+	raised.Cur = advised
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
+		t.Fatal(err)
+	}
+	if err := traffic.Room(300, 1); err != nil {
+		t.Errorf("with %d open files: %v", advised, err)
+	}
+	if err := traffic.Room(300, 3); err == nil || !strings.HasPrefix(err.Error(), "300 requests at once need 900 open files") {
+		t.Errorf("with %d open files, of which each request takes 3: %v", advised, err)
 	}
 }

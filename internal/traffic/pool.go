@@ -20,7 +20,6 @@ type pool struct {
 	toHead   bool
 	reuse    bool
 	timeout  time.Duration
-	maxBytes int64
 	most     int // workers, and so connections, at once
 	out      *outbox
 	inFlight *atomic.Int64
@@ -35,28 +34,30 @@ type pool struct {
 }
 
 // acquire returns an idle worker, a new one while there may be more, or else
-// the first to become idle. It returns nil once the run is cancelled.
-func (p *pool) acquire() *worker {
+// the first to become idle, and whether that had to be waited for. It returns nil
+// once the run is cancelled.
+func (p *pool) acquire() (w *worker, waited bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.idle) == 0 && p.workers == p.most && !p.canceled {
+		waited = true
 		p.out.pace(p.now(), math.MaxInt64)
 		for len(p.idle) == 0 && !p.canceled {
 			p.freed.Wait()
 		}
 	}
 	if p.canceled {
-		return nil
+		return nil, waited
 	}
 	if last := len(p.idle) - 1; last >= 0 {
-		w := p.idle[last]
+		w = p.idle[last]
 		p.idle = p.idle[:last]
-		return w
+		return w, waited
 	}
 	p.workers++
-	w := newWorker(p)
+	w = newWorker(p)
 	p.running.Go(w.run)
-	return w
+	return w, waited
 }
 
 // depart marks the worker's request as sent now. From here on its time runs and

@@ -73,19 +73,20 @@ const (
 	OutcomeRefused                    // the connection was refused
 	OutcomeReset                      // the connection was reset
 	OutcomeAborted                    // closed before the answer was complete, or what came was not HTTP
-	OutcomeEndless                    // more head or body than any answer should have
-	OutcomeCanceled                   // the run was stopped first
-	OutcomeUnsent                     // no connection became free for it, see Run
+	OutcomeEndless                    // more head than any answer should have
+	OutcomeCanceled                   // sent, and cut short when the run was stopped
+	OutcomeUnsent                     // not sent: no connection became free for it in time, or before the run was stopped
 	OutcomeOutOfFiles                 // this process may not open another file
 	OutcomeOutOfPorts                 // this machine has no local port left for the address
 	OutcomeUnreachable                // any other reason for which no connection came about or one broke
+	OutcomeTLS                        // the connection stood, but TLS on it did not: a certificate that is not trusted, no TLS there
 
 	outcomes // how many there are
 )
 
 var outcomeNames = [outcomes]string{
 	"ok", "http_4xx", "http_5xx", "timeout", "refused", "reset", "aborted", "endless",
-	"canceled", "unsent", "out_of_files", "out_of_ports", "unreachable",
+	"canceled", "unsent", "out_of_files", "out_of_ports", "unreachable", "tls",
 }
 
 // String is the outcome's name in records and reports.

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -46,15 +45,23 @@ func WithInFlight(n *atomic.Int64) Option { return func(o *options) { o.inFlight
 // that finds all connections taken stops trying spec.Timeout after the end of
 // its schedule; requests that were not sent by then are OutcomeUnsent.
 //
-// When ctx ends, requests under way end at once as OutcomeCanceled, and so do
-// those that were due and waited for a connection. Run then returns the summary
-// of what happened together with the context's error.
+// When ctx ends, requests under way end at once as OutcomeCanceled; those that
+// were due and waited for a connection are OutcomeUnsent. Run then returns the
+// summary of what happened together with the context's error.
+//
+// A batch that is due at once and needs more open files than this process may
+// have is an error, and nothing is sent; Room tells beforehand.
 //
 // Requests that fail are not an error of Run. Whether the traffic was what the
 // spec asked for is said by Summary.Held.
 func Run(ctx context.Context, clk clock.Clock, spec Spec, addr string, sink func(*Probe), opts ...Option) (Summary, error) {
 	if err := spec.Validate(); err != nil {
 		return Summary{}, err
+	}
+	if spec.Connections == 0 {
+		if err := Room(spec.AtOnce(), 1); err != nil {
+			return Summary{}, fmt.Errorf("traffic: %w", err)
+		}
 	}
 	o := options{inFlight: new(atomic.Int64)}
 	for _, opt := range opts {
@@ -88,25 +95,24 @@ func Run(ctx context.Context, clk clock.Clock, spec Spec, addr string, sink func
 	if err != nil {
 		err = fmt.Errorf("traffic: %w", err)
 	}
-	return t.summary(d.pool, err != nil), err
+	return t.summary(d, err != nil), err
 }
 
 func newPool(clk clock.Clock, spec Spec, addr string, o options) *pool {
 	p := &pool{
 		clk: clk, dial: o.dial, addr: addr, inFlight: o.inFlight,
-		request:  spec.request(addr),
-		toHead:   spec.Method == "HEAD",
-		reuse:    spec.Reuse,
-		timeout:  spec.Timeout,
-		maxBytes: cmp.Or(spec.MaxBytes, DefaultMaxBytes),
-		most:     spec.Connections,
-		out:      newOutbox(),
+		request: spec.request(addr),
+		toHead:  spec.Method == "HEAD",
+		reuse:   spec.Reuse,
+		timeout: spec.Timeout,
+		most:    spec.Connections,
+		out:     newOutbox(),
 	}
 	if spec.Kind == KindSequential {
 		p.most = 1
 	}
 	if p.most == 0 {
-		p.most = MostConnections()
+		p.most = max(spec.AtOnce(), MostConnections())
 	}
 	p.freed.L = &p.mu
 	return p
@@ -121,6 +127,9 @@ type dispatcher struct {
 	pool  *pool
 	start int64
 	seq   int64
+
+	queued  int64 // requests that waited for a connection
+	waiting int64 // until when the dispatcher has last waited for one
 }
 
 // run sends the whole schedule, sees every request and worker off and closes
@@ -159,7 +168,7 @@ func (d *dispatcher) sendSchedule(ctx context.Context) error {
 				return err // before it was due: not a request yet
 			}
 		} else if now > giveUp && now > addCapped(due, d.spec.Timeout) {
-			d.skip(due, OutcomeUnsent, "no connection was free for it")
+			d.skip(due, "no connection was free for it")
 			continue
 		}
 		if !d.send(due) {
@@ -183,7 +192,10 @@ func (d *dispatcher) sendSequence(ctx context.Context) error {
 // send gives the request that is due to a worker. It reports false when the run
 // was cancelled before that was possible.
 func (d *dispatcher) send(due int64) bool {
-	w := d.pool.acquire()
+	w, waited := d.pool.acquire()
+	if waited {
+		d.waiting = d.pool.now()
+	}
 	if w == nil {
 		return false
 	}
@@ -194,23 +206,34 @@ func (d *dispatcher) send(due int64) bool {
 		d.pool.release(w)
 		return false
 	}
-	d.seq++
+	d.count(due)
 	return true
 }
 
-// skip records a request that is not sent.
-func (d *dispatcher) skip(due int64, why Outcome, err string) {
-	now := d.pool.now()
-	d.pool.out.put(&Probe{Seq: d.seq, Due: due, Done: now, ServedNs: -1, Outcome: why, Err: err}, now)
+// count takes in a request that has been dealt with. One that was due while the
+// dispatcher waited for a connection has waited for one too.
+func (d *dispatcher) count(due int64) {
 	d.seq++
+	if due < d.waiting {
+		d.queued++
+	}
 }
+
+// skip records a request that is not sent.
+func (d *dispatcher) skip(due int64, err string) {
+	now := d.pool.now()
+	d.pool.out.put(&Probe{Seq: d.seq, Due: due, Done: now, ServedNs: -1, Outcome: OutcomeUnsent, Err: err}, now)
+	d.count(due)
+}
+
+const notSent = "the run was stopped before it was sent"
 
 // skipDue records, after a cancellation, this request and the following ones
 // whose due instant has passed.
 func (d *dispatcher) skipDue(due int64, next schedule) {
 	now := d.pool.now()
 	for ok := true; ok && due <= now; {
-		d.skip(due, OutcomeCanceled, "not sent")
+		d.skip(due, notSent)
 		var offset time.Duration
 		offset, ok = next()
 		due = d.start + int64(offset)

@@ -148,8 +148,9 @@ func TestLatencyCountsFromDueWhenTheConnectionIsTaken(t *testing.T) {
 			if s.Held || s.Shortfall != 0.75 || s.TargetRate != 10 || s.AchievedRate != 2.5 {
 				t.Errorf("held %v, shortfall %v, target %v, achieved %v; want false, 0.75, 10, 2.5", s.Held, s.Shortfall, s.TargetRate, s.AchievedRate)
 			}
-			if !strings.Contains(s.Reason, "asked for 10 requests per second, sent 2.5") {
-				t.Errorf("the reason is %q", s.Reason)
+			if want := "asked for 10 requests per second, sent 2.5: 3 of 4 requests were sent after their time, or not at all; " +
+				"3 of 4 requests waited on this side, as the only connection was taken"; !strings.HasPrefix(s.Reason, want) {
+				t.Errorf("the reason is %q, want %q", s.Reason, want)
 			}
 			if s.Peak != 1 || s.Connections != 1 {
 				t.Errorf("peak %d of %d connections, want 1 of 1", s.Peak, s.Connections)
@@ -306,13 +307,45 @@ func TestCancellingRecordsWhatWasUnderWayAndDue(t *testing.T) {
 		}
 		expect(t, got, []seen{
 			{0, 0, 0, 250 * ms, traffic.OutcomeCanceled},
-			{1, 100 * ms, unsentAt, 250 * ms, traffic.OutcomeCanceled},
-			{2, 200 * ms, unsentAt, 250 * ms, traffic.OutcomeCanceled},
+			{1, 100 * ms, unsentAt, 250 * ms, traffic.OutcomeUnsent},
+			{2, 200 * ms, unsentAt, 250 * ms, traffic.OutcomeUnsent},
 		})
-		if s.Held || !strings.Contains(s.Reason, "stopped after 250ms") {
-			t.Errorf("held %v, reason %q", s.Held, s.Reason)
+		if want := "stopped after 250ms, 1 request cut short, 2 requests due and not sent"; s.Held || s.Reason != want {
+			t.Errorf("held %v, reason %q, want %q", s.Held, s.Reason, want)
 		}
 	})
+}
+
+// Ten requests at once over nine connections, to a server that takes 1 ms: the
+// tenth waits for one of the others, though by less than any tolerance for
+// lateness. One connection that is taken for 21 ms of every 20 makes all but the
+// first wait; with two nobody does.
+func TestTrafficThatQueuesForConnectionsIsNotHeld(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		spec   traffic.Spec
+		hold   time.Duration
+		queued int64
+		says   string
+	}{
+		{"batch", traffic.Spec{Kind: traffic.KindBatch, Count: 10, Connections: 9}, ms, 1,
+			"1 of 10 requests waited on this side, as all 9 connections were taken"},
+		{"batch with enough", traffic.Spec{Kind: traffic.KindBatch, Count: 10, Connections: 10}, ms, 0, ""},
+		{"sequence", traffic.Spec{Kind: traffic.KindSequential, Count: 10}, ms, 0, ""},
+		{"rate", traffic.Spec{Kind: traffic.KindRate, Rate: 50, Count: 100, Connections: 1}, 21 * ms, 99,
+			"99 of 100 requests waited on this side, as the only connection was taken"},
+		{"rate with enough", traffic.Spec{Kind: traffic.KindRate, Rate: 50, Count: 100, Connections: 2}, 21 * ms, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, clk *clock.Fake) {
+				c.spec.Path, c.spec.Timeout, c.spec.Reuse = "/", 5*second, true
+				s, err := traffic.Run(t.Context(), clk, c.spec, "app:80", func(*traffic.Probe) {}, holding(clk, c.hold))
+				if err != nil || s.Count(ok) != int64(c.spec.Count) || s.Queued != c.queued || s.Held != (c.says == "") || !strings.Contains(s.Reason, c.says) {
+					t.Errorf("error %v, outcomes %v, %d queued, %q; want all ok, %d, %q", err, s.Outcomes, s.Queued, s.Reason, c.queued, c.says)
+				}
+			})
+		})
+	}
 }
 
 func TestCancellingEndsTheWaitForWhatIsNotDue(t *testing.T) {

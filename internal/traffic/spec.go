@@ -33,12 +33,9 @@ const (
 )
 
 const (
-	// DefaultMaxBytes is the size at which an answer counts as endless unless
-	// Spec.MaxBytes says otherwise.
-	DefaultMaxBytes = 64 << 20
-
-	// DefaultConnections bounds the connections at once unless Spec.Connections
-	// does. Run lowers it to what the file descriptor limit leaves.
+	// DefaultConnections bounds the connections at once, but those of a batch,
+	// unless Spec.Connections does. Run lowers it to what the limit of open files
+	// leaves.
 	DefaultConnections = 10_000
 
 	maxRate = 1e6 // requests per second; above it the schedule's nanoseconds mean little
@@ -61,17 +58,19 @@ type Spec struct {
 	Path   string // with the query
 	Host   string // the Host header, the address that is dialled when empty
 
-	Timeout  time.Duration // the client's patience with one request, counted from Probe.Sent
-	MaxBytes int64         // an answer with more bytes is OutcomeEndless, DefaultMaxBytes when 0
+	// Timeout is the client's patience with one request, counted from Probe.Sent.
+	// It alone bounds how long an answer's body may be.
+	Timeout time.Duration
 
 	// Reuse keeps connections for further requests. Without it every request
 	// opens its own and asks the server to close it.
 	Reuse bool
 
 	// Connections is the upper bound of connections at once. When it binds,
-	// requests wait for one, and their latency still counts from when they were
-	// due. 0 means DefaultConnections, or fewer where the process may not open
-	// as many files.
+	// requests wait for one, their latency still counts from when they were due,
+	// and the traffic counts as not held. 0 means DefaultConnections, or fewer
+	// where the process may not open as many files, and for a batch at once as
+	// many as it has requests.
 	Connections int
 }
 
@@ -163,9 +162,6 @@ func (s Spec) validateRequest() error {
 	if s.Timeout <= 0 {
 		return fmt.Errorf("timeout is %v, want more than 0", s.Timeout)
 	}
-	if s.MaxBytes < 0 {
-		return fmt.Errorf("max bytes is %d, want 0 or more", s.MaxBytes)
-	}
 	if s.Connections < 0 {
 		return fmt.Errorf("connections is %d, want 0 or more", s.Connections)
 	}
@@ -175,6 +171,15 @@ func (s Spec) validateRequest() error {
 // notInTarget holds for what RFC 9112, section 3.2, keeps out of a request
 // target, and for the fragment, which never leaves a client.
 func notInTarget(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' }
+
+// AtOnce is how many connections the spec is certain to need at the same time,
+// however fast the server is.
+func (s Spec) AtOnce() int {
+	if s.Kind == KindBatch && s.Stagger == 0 {
+		return s.Count
+	}
+	return 1
+}
 
 // interval is the mean time between two requests that the schedule asks for, 0
 // where it asks for none.

@@ -50,7 +50,6 @@ func TestValidateNamesTheFieldThatIsWrong(t *testing.T) {
 		{"method", func(s *Spec) { s.Method = "get it" }, "method is"},
 		{"no patience", func(s *Spec) { s.Timeout = 0 }, "timeout is 0s"},
 		{"connections", func(s *Spec) { s.Connections = -1 }, "connections is -1"},
-		{"bytes", func(s *Spec) { s.MaxBytes = -1 }, "max bytes is -1"},
 	} {
 		s := good
 		c.spoil(&s)

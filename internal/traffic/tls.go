@@ -3,7 +3,6 @@ package traffic
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 )
 
@@ -19,11 +18,18 @@ func overTLS(dial Dialer, config *tls.Config) Dialer {
 		conn := tls.Client(raw, config)
 		if err := conn.HandshakeContext(ctx); err != nil {
 			raw.Close()
-			return nil, fmt.Errorf("TLS handshake: %w", err)
+			return nil, handshakeError{err}
 		}
 		return &tlsConn{Conn: conn, raw: raw}, nil
 	}
 }
+
+// handshakeError says that a connection stood and TLS on it did not.
+type handshakeError struct{ error }
+
+func (e handshakeError) Error() string { return "TLS handshake: " + e.error.Error() }
+
+func (e handshakeError) Unwrap() error { return e.error }
 
 // tlsConn closes at once. The farewell that a tls.Conn sends waits up to five
 // seconds for a peer that reads nothing, and requests are cut short on time.

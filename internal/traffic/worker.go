@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -189,9 +190,6 @@ func (w *worker) digest(p []byte, readErr error) (bool, error) {
 		}
 		return true, nil
 	}
-	if w.probe.Bytes > w.pool.maxBytes {
-		return false, errEndless
-	}
 	if readErr == io.EOF {
 		return true, w.reply.close()
 	}
@@ -211,9 +209,11 @@ func (w *worker) finish(err error) {
 	case err == nil:
 		p.Outcome = outcomeOfStatus(p.Status)
 	case cut == timedOut:
-		p.Outcome, p.Err = OutcomeTimeout, w.progress()
+		p.Outcome, p.Err = OutcomeTimeout, w.progress(err)
+	case cut == canceled && p.Sent == 0:
+		p.Outcome, p.Err = OutcomeUnsent, notSent
 	case cut == canceled:
-		p.Outcome, p.Err = OutcomeCanceled, w.progress()
+		p.Outcome, p.Err = OutcomeCanceled, w.progress(err)
 	default:
 		p.Outcome, p.Err = classify(err)
 	}
@@ -229,15 +229,16 @@ func (w *worker) finish(err error) {
 	w.pool.release(w)
 }
 
-// progress says how far a request had come when it was cut short.
-func (w *worker) progress() string {
+// progress says how far a request had come when it was cut short, which ended it
+// with err.
+func (w *worker) progress(err error) string {
 	p := &w.probe
 	waited := time.Duration(p.Done - p.Sent).Round(time.Millisecond)
 	switch {
-	case p.Sent == 0:
-		return "not sent"
 	case p.FirstByte != 0:
 		return fmt.Sprintf("answer incomplete after %v and %d bytes", waited, p.Bytes)
+	case errors.As(err, new(handshakeError)):
+		return fmt.Sprintf("connected, but no TLS handshake after %v", waited)
 	case p.Connected == 0 && !p.Reused:
 		return fmt.Sprintf("no connection after %v", waited)
 	}
