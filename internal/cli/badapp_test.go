@@ -68,6 +68,7 @@ func badAnswer(conn net.Conn, how string) {
 		block := []byte(strings.Repeat("x", 1<<16))
 		for err == nil {
 			_, err = conn.Write(block)
+			time.Sleep(time.Millisecond) // endless, but no load
 		}
 	case how == "holds":
 		time.Sleep(time.Minute)

@@ -145,8 +145,8 @@ func (t *tracker) probe(p *traffic.Probe) {
 		return
 	}
 	t.failed.Add(1)
-	if p.Outcome == traffic.OutcomeCanceled {
-		return // the run was stopped, which is no error
+	if p.Outcome == traffic.OutcomeCanceled || p.Outcome == traffic.OutcomeUnsent {
+		return // the run was stopped, or could not keep up and says so itself
 	}
 	text := "request: " + p.Outcome.String()
 	if p.Err != "" {
