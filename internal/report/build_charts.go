@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"brink/internal/experiment"
-	"brink/internal/measure"
 	"brink/internal/metric"
 	"brink/internal/stats"
 )
@@ -53,91 +52,36 @@ func (b *builder) add(c Chart, err error) error {
 	return nil
 }
 
-// requestBars draws each batch in which somebody waited for a worker, as it
-// was in its median repetition. The smallest of them leads the report: there
-// one look shows why the last one waits.
-func (b *builder) requestBars() error {
-	fewest := 0
-	for _, s := range b.Table.Steps {
-		rep, ok := b.waitingBatch(s)
-		if !ok {
-			continue
-		}
-		bars, total, err := measure.Bars(b.ctx, b.Reader, rep.ID, maxRequests)
-		if err != nil {
-			return err
-		}
-		in := RequestsInput{ID: chartID("requests", s.Name), Title: fmt.Sprintf("%s: every request on its worker, repetition %d", s.Name, rep.Number), Total: total}
-		for _, x := range bars {
-			in.Requests = append(in.Requests, Request(x))
-		}
-		if err := b.add(RequestBars(in)); err != nil {
-			return err
-		}
-		if fewest == 0 || total < fewest {
-			fewest, b.m.Lead = total, in.ID
-		}
-	}
-	return nil
-}
-
-// waitingBatch finds the repetition with the median wait of a batch step in
-// which requests waited longer than a tenth of their service.
-func (b *builder) waitingBatch(s measure.StepInfo) (measure.RepetitionInfo, bool) {
-	batch := len(s.Traffic) > 0 && s.Traffic[0].Kind == "batch"
-	waits := b.Table.Cell(s.Name, "queue_wait_max_s").Usable()
-	served := b.Table.Cell(s.Name, "served_s").Usable()
-	if !batch || len(waits) == 0 || len(served) == 0 {
-		return measure.RepetitionInfo{}, false
-	}
-	slices.SortFunc(waits, func(x, y measure.Value) int {
-		switch {
-		case x.X < y.X:
-			return -1
-		case x.X > y.X:
-			return 1
-		}
-		return 0
-	})
-	median := waits[len(waits)/2]
-	if median.X < served[0].X/10 {
-		return measure.RepetitionInfo{}, false
-	}
-	for _, rep := range s.Repetitions {
-		if rep.ID == median.Repetition {
-			return rep, true
-		}
-	}
-	return measure.RepetitionInfo{}, false
-}
-
 // staircase draws the last answers of all steps that hold workers over
-// ceil(K / W) × D.
+// ceil(K / W) × D, and beside them those of event loops, to which it does not
+// apply.
 func (b *builder) staircase() error {
 	in := StaircaseInput{ID: "staircase", Title: "Last answer against concurrency"}
 	for _, s := range b.Table.Steps {
 		k, w, d, ok := holdOf(s.Step)
-		if !ok || (in.Workers != 0 && in.Workers != w) {
+		if !ok || (w != 0 && in.Workers != 0 && in.Workers != w) {
 			continue
 		}
-		in.Workers = w
+		in.Workers = max(in.Workers, w)
 		for _, v := range b.Table.Cell(s.Name, "last_answer_s").Usable() {
-			in.Points = append(in.Points, StaircasePoint{Concurrency: k, LastS: v.X, HoldS: d, AtLeast: v.Censored, Series: serverWord(s.Apps[0])})
+			in.Points = append(in.Points, StaircasePoint{Concurrency: k, LastS: v.X, HoldS: d, AtLeast: v.Censored, Series: serverWord(s.Apps[0]), Loop: w == 0})
 		}
 	}
-	if len(in.Points) == 0 {
+	if in.Workers == 0 {
 		return nil
 	}
 	return b.add(Staircase(in))
 }
 
-// holdOf reads K, W and D of a step whose single batch holds workers.
+// holdOf reads K, W and D of a step whose single batch holds workers; W is 0
+// on an event loop.
 func holdOf(s experiment.Step) (k, w int, d float64, ok bool) {
 	hold, has := s.Factors["hold"]
 	if !has || !hold.Numeric || len(s.Traffic) != 1 || s.Traffic[0].Kind != "batch" || len(s.Apps) != 1 || s.Apps[0].Workers < 1 {
 		return 0, 0, 0, false
 	}
-	return s.Traffic[0].Count, s.Apps[0].Workers * max(1, s.Apps[0].Threads), hold.Number, true
+	w, _ = servesAtOnce(s.Apps[0])
+	return s.Traffic[0].Count, w, hold.Number, true
 }
 
 // predicted draws, for each law over a metric with a unit, what the formula
@@ -215,7 +159,7 @@ func (b *builder) effects() error {
 			}
 			in.Rows = append(in.Rows, EffectRow{
 				Label: fmt.Sprintf("%s: %s → %s", h.ID, p.Steps[0], p.Steps[1]), Estimate: *p.Effect, Lo: p.Lo, Hi: p.Hi,
-				Margin: declared, Side: side(h), Noise: b.noise(h.Metric), Holds: p.Holds,
+				Margin: declared, Side: side(h), Noise: b.noise(h.Metric), Holds: p.Holds, Open: isOpen(v, p),
 			})
 		}
 	}
@@ -242,7 +186,7 @@ func side(h experiment.Hypothesis) int {
 
 func (b *builder) noise(name string) *float64 {
 	for _, n := range b.m.NoiseFloor {
-		if n.Metric == name {
+		if n.Metric == name && !n.Still {
 			return &n.Difference
 		}
 	}

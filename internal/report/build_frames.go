@@ -82,17 +82,19 @@ func (b *builder) queued(s measure.StepInfo, pool measure.Workers) float64 {
 }
 
 // mostQueued finds the step of a scenario in which most requests waited, -1
-// where none did, and names the others in which some did.
+// where none did, and names the others in which some did. A step whose workers
+// could be counted goes before those of which only the queue is known: without
+// them the picture does not show why anybody waits.
 func (b *builder) mostQueued(sc scenario) (at int, also []string) {
 	at = -1
-	most := 0.0
+	most, counted := 0.0, false
 	for i, s := range sc.steps {
 		n := b.queued(s, sc.pools[i])
 		if n < 1 {
 			continue
 		}
-		if n > most {
-			at, most = i, n
+		if known := sc.pools[i].Total != nil; known && !counted || known == counted && n > most {
+			at, most, counted = i, n, known
 		}
 		also = append(also, s.Name)
 	}

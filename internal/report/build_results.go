@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brink/internal/measure"
@@ -42,6 +43,7 @@ func (b *builder) results() error {
 				r.Rows = append(r.Rows, row)
 			}
 		}
+		r.Notes = b.waitNotes(s)
 		b.m.Results = append(b.m.Results, r)
 	}
 	if b.Options.NoWarmUp {
@@ -52,6 +54,24 @@ func (b *builder) results() error {
 	}
 	b.noiseFloor()
 	return nil
+}
+
+// waitNotes say where the waits of a step, which are all the time that a request
+// was not in the app, are for something else than a worker.
+func (b *builder) waitNotes(s measure.StepInfo) []string {
+	waits := b.Table.Cell(s.Name, "queue_wait_max_s")
+	if len(waits.Usable()) == 0 || len(s.Traffic) == 0 || len(s.Apps) == 0 {
+		return nil
+	}
+	var notes []string
+	if workers, _ := servesAtOnce(asked(s)); workers == 0 {
+		notes = append(notes, waits.Metric.Title+": nobody waits for a worker on an event loop; this is the time until the app took a request up.")
+	}
+	if connect := b.median(s.Name, "connect_max_s"); connect.None == "" && connect.X >= retried {
+		notes = append(notes, fmt.Sprintf("%s: the time to connect is part of it, and took up to %s%s here, since a connection that finds the accept queue full is tried again after a second and more.",
+			waits.Metric.Title, boundMark(connect.AtLeast), formatValue(connect.X, "s")))
+	}
+	return notes
 }
 
 // shownMetrics are the hypotheses' metrics, then the headline ones.
@@ -130,6 +150,17 @@ func pooled(v measure.Value) Number {
 	return Number{X: v.X, AtLeast: v.Censored}
 }
 
+// still tells whether all values are the same to the last digit that a ratio
+// of measured times can be trusted with.
+func still(s stats.Sample) bool {
+	for _, o := range s {
+		if math.Abs(o.X-s[0].X) > 1e-6*math.Abs(s[0].X) {
+			return false
+		}
+	}
+	return true
+}
+
 // noiseFloor compares the baseline with its own second execution, for every
 // metric that a hypothesis names.
 func (b *builder) noiseFloor() {
@@ -159,7 +190,7 @@ func (b *builder) noiseFloor() {
 		}
 		b.m.NoiseFloor = append(b.m.NoiseFloor, NoiseFloor{
 			Metric: h.Metric, Step: step, Difference: math.Abs(d), Relative: scale == stats.Ratio,
-			N: min(len(first), len(second)),
+			Still: still(append(slices.Clone(first), second...)), N: min(len(first), len(second)),
 		})
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"brink/internal/experiment"
@@ -14,17 +15,21 @@ var proven = map[verdict.Level]bool{
 	verdict.Observed: true, verdict.Measured: true, verdict.StronglySuggested: true,
 }
 
+// ownOverheads are the metrics that hold a measured wait against a prediction
+// that takes its overheads from the very requests.
+var ownOverheads = []string{"wait_over_simulated", "wait_over_theory"}
+
 // interpretation writes sections 7 and 11 to 13 from the verdicts and the record.
 func (b *builder) interpretation() error {
 	for _, v := range b.Verdicts {
 		h := v.Hypothesis
 		b.m.Interpretation = append(b.m.Interpretation, b.interpret(v))
-		if proven[v.Level] {
-			b.m.Proves = append(b.m.Proves, Statement{Level: v.Level, Hypothesis: h.ID, Text: trimDot(h.Claim) + ": " + trimDot(v.Sentence) + "."})
+		if proven[v.Level] && v.Outcome != verdict.Inconclusive {
+			b.m.Proves = append(b.m.Proves, Statement{Level: v.Level, Hypothesis: h.ID, Text: claimed(v) + ": " + trimDot(v.Sentence) + "."})
 			b.notes(v)
 			continue
 		}
-		text := fmt.Sprintf("%s (%s): %s.", trimDot(h.Claim), v.Outcome, trimDot(v.Sentence))
+		text := fmt.Sprintf("%s: %s.", claimed(v), trimDot(v.Sentence))
 		if v.Raise != "" {
 			text += " What would raise it: " + trimDot(v.Raise) + "."
 		}
@@ -36,7 +41,19 @@ func (b *builder) interpretation() error {
 	return nil
 }
 
+// claimed is a claim with what became of it, where that is anything but
+// support: a claim alone reads as true.
+func claimed(v verdict.Verdict) string {
+	if v.Outcome == verdict.Supported {
+		return trimDot(v.Hypothesis.Claim)
+	}
+	return fmt.Sprintf("%s (%s)", trimDot(v.Hypothesis.Claim), v.Outcome)
+}
+
 func (b *builder) notes(v verdict.Verdict) {
+	if slices.Contains(ownOverheads, v.Hypothesis.Metric) {
+		b.open(v.Hypothesis.ID, "the predicted wait holds what a request needs beside its time in the app, and that was estimated from the same requests: the agreement is of the queue's part, and no independent test of the rest")
+	}
 	for _, n := range v.Notes {
 		b.open(v.Hypothesis.ID, n)
 	}
@@ -149,6 +166,7 @@ func (b *builder) reference() error {
 		}
 		out.Claims = append(out.Claims, rc)
 	}
+	out.Figures = b.figures()
 	b.m.Reference = out
 	return nil
 }

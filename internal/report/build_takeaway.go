@@ -35,7 +35,7 @@ func poolOf(c measure.Capacity) Pool {
 	if server == "brink" {
 		server = builtIn
 	}
-	p := Pool{Server: server, Step: c.Step, Workers: c.Workers, Processes: c.Processes, ServiceMs: c.ServiceMs, Rate: c.Rate, ProcessMB: c.ProcessMB, PlanMB: c.PlanMB, Limited: c.Limited}
+	p := Pool{Server: server, Step: c.Step, Workers: c.Workers, Processes: c.Processes, ServiceMs: c.ServiceMs, Rate: c.Rate, ProcessMB: c.ProcessMB, PlanMB: c.PlanMB, Limited: c.Limited, Requests: c.Requests, Apart: c.Apart}
 	for _, w := range c.Waits {
 		p.Waits = append(p.Waits, ExpectedWait{Rate: w.Rate, UtilisationPct: 100 * w.Utilisation, Least: endless(w.LeastMs), Most: endless(w.MostMs)})
 	}
@@ -97,10 +97,8 @@ func kinds(b Burst) int {
 
 func (b *builder) burstRow(s measure.StepInfo) BurstRow {
 	app := s.Apps[0]
-	r := BurstRow{Step: s.Name, Server: serverWord(app), Workers: slots(s), LastAnswer: b.median(s.Name, "last_answer_s"), Memory: b.median(s.Name, "memory_mb")}
-	if app.WorkerClass == "gevent" || app.Runtime == "asgi" || app.Runtime == "node" {
-		r.Workers = 0 // requests are interleaved, as many as come
-	}
+	r := BurstRow{Step: s.Name, Server: serverWord(app), LastAnswer: b.median(s.Name, "last_answer_s"), Memory: b.median(s.Name, "memory_mb")}
+	r.Workers, _ = servesAtOnce(app)
 	return r
 }
 

@@ -47,6 +47,8 @@ reference:
   date: "2026-05-04"
   claims:
     - {id: r, says: The fifth ends at (K + 1) × D / W., hypothesis: law, observed: 10.624, unit: s, formula: (K + 1) * D / W, values: {K: 5, D: 5, W: 4}}
+  figures:
+    - {table: Five, source: "1", metric: last_answer_s, values: {s4: 10.624, s8: 15}, high: {s8: 16}}
 `
 
 // builtRecord writes what a run of the file would have recorded, with holds of
@@ -284,6 +286,25 @@ func TestBuildRecomputesTheReference(t *testing.T) {
 	}
 	if c.Level != verdict.Observed {
 		t.Errorf("one published repetition is %s, want Observed", c.Level)
+	}
+}
+
+// The published figures stand beside our medians: the fifth after two holds,
+// the ninth after three, and 0.02 s in the median repetition.
+func TestBuildSetsPublishedFiguresBesideOurs(t *testing.T) {
+	figures := built(t).Reference.Figures
+	if len(figures) != 2 {
+		t.Fatalf("%+v", figures)
+	}
+	s4, s8 := figures[0], figures[1]
+	if s4.Step != "s4" || s4.Published.X != 10.624 || math.Abs(s4.Ours.X-10.02) > 1e-6 || s4.N != 3 || s4.Source != "1" {
+		t.Errorf("%+v", s4)
+	}
+	if s8.High == nil || *s8.High != 16 || math.Abs(s8.Ours.X-15.02) > 1e-6 {
+		t.Errorf("%+v", s8)
+	}
+	if small := builtOf(t, "small", false).Reference.Figures; len(small) != 1 {
+		t.Errorf("a profile without s8 has %+v", small)
 	}
 }
 

@@ -20,7 +20,7 @@ func (b *builder) waits() error {
 		key := fmt.Sprintf("%s %d", serverWord(s.Apps[0]), slots(s))
 		g := groups[key]
 		if g == nil {
-			g = &waitGroup{in: WaitsInput{ID: chartID("waits", key), Workers: slots(s),
+			g = &waitGroup{in: WaitsInput{ID: chartID("waits", key), Workers: slots(s), Apart: s.Apps[0].Workers > 1 && s.Apps[0].Threads > 1,
 				Title: fmt.Sprintf("%s, %d at a time: measured wait against theory", serverWord(s.Apps[0]), slots(s))}}
 			groups[key] = g
 			order = append(order, key)
@@ -34,6 +34,7 @@ func (b *builder) waits() error {
 		}
 		g.in.ServiceS = stats.Median(stats.Of(g.services...)).X
 		g.in.OverheadMs = max(0, stats.Median(stats.Of(g.overheads...)).X)
+		g.in.BesidesMs = max(0, stats.Median(stats.Of(g.besides...)).X)
 		if err := b.add(Waits(g.in)); err != nil {
 			return err
 		}
@@ -44,9 +45,10 @@ func (b *builder) waits() error {
 // waitGroup is the steps of one kind of pool.
 type waitGroup struct {
 	in WaitsInput
-	// services are the times that a request keeps a worker, in seconds, and
-	// overheads what the predicted wait holds beside the queue's, in ms.
-	services, overheads []float64
+	// services are the times that a request keeps a worker, in seconds,
+	// overheads what the predicted wait holds beside the queue's, and besides what
+	// of the former is not time in the app, both in ms.
+	services, overheads, besides []float64
 }
 
 // slots is how many requests the step's app serves at once.
@@ -60,6 +62,7 @@ func (g *waitGroup) add(t *measure.Table, s measure.StepInfo) {
 	values := func(name string) map[int]float64 { return byNumber(t.Cell(s.Name, name)) }
 	services, rates := values("occupied_ms"), values("answers_per_s")
 	theories, simulated := values("wait_theory_ms"), values("wait_simulated_ms")
+	inApp := values("utilisation_pct")
 	for _, v := range t.Cell(s.Name, "wait_mean_ms").Usable() {
 		service, known := services[v.Number]
 		rate, answered := rates[v.Number]
@@ -73,6 +76,10 @@ func (g *waitGroup) add(t *measure.Table, s measure.StepInfo) {
 		}
 		g.in.Points = append(g.in.Points, p)
 		g.services = append(g.services, service/1000)
+		if used, ok := inApp[v.Number]; ok && rate > 0 {
+			// By Little's law: so many are in service at once, so many come.
+			g.besides = append(g.besides, service-1000*used/100*float64(slots(s))/rate)
+		}
 		g.overheads = append(g.overheads, theory-1000*queue.MDC(slots(s), s.Traffic[0].Rate, service/1000).Mean)
 	}
 }

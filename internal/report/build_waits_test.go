@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"brink/internal/experiment"
@@ -35,6 +36,7 @@ func waitsTable() *measure.Table {
 	return measure.Assemble(steps, []measure.Cell{
 		cell("p30", "wait_mean_ms", 25, 31, -1), cell("p30", "occupied_ms", 100, 100, 100), cell("p30", "answers_per_s", 30, 32, 30),
 		cell("p30", "wait_theory_ms", theory, theory, theory), cell("p30", "wait_simulated_ms", 24, -1, -1),
+		cell("p30", "utilisation_pct", 73.5, 78.4, 73.5),
 		cell("even", "wait_mean_ms", 0.1), cell("even", "occupied_ms", 100), cell("even", "answers_per_s", 30), cell("even", "wait_theory_ms", -1),
 	})
 }
@@ -56,6 +58,20 @@ func TestBuildSetsWaitsAgainstTheory(t *testing.T) {
 	g := &waitGroup{in: WaitsInput{Workers: 4}}
 	step, _ := b.Table.Step("p30")
 	g.add(b.Table, step)
+	// At 30 requests/s 73.5 % of four workers are 98 ms each, 2 of the 100 less.
+	if len(g.besides) != 2 || math.Abs(g.besides[0]-2) > 1e-9 {
+		t.Errorf("beside the time in the app: %v ms, want 2", g.besides)
+	}
+	if note := b.m.Charts[0].Note; !strings.Contains(note, "2.00 ms are beside its time in the app") || !strings.Contains(note, "no independent prediction") {
+		t.Errorf("the picture does not say what it takes from the measurement: %s", note)
+	}
+	if note := b.m.Charts[0].Note; strings.Contains(note, "the least to expect") {
+		t.Errorf("four processes that share a socket have one queue: %s", note)
+	}
+	apart := WaitsInput{Workers: 16, ServiceS: 0.1, Apart: true}
+	if note := apart.note(); !strings.Contains(note, "each process keeps the connections that it took, so they are the least to expect") {
+		t.Errorf("threads of several processes: %s", note)
+	}
 	if len(g.overheads) != 2 || math.Abs(g.overheads[0]-1.5) > 1e-9 || g.services[0] != 0.1 {
 		t.Errorf("overheads %v ms, services %v s; want 1.5 and 0.1", g.overheads, g.services)
 	}

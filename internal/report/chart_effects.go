@@ -30,7 +30,26 @@ type EffectRow struct {
 	Side   int
 	// Noise is the noise floor, not negative; nil where there is none.
 	Noise *float64
-	Holds bool
+	// Holds tells whether the claim holds here; Open that neither this nor the
+	// opposite could be told, as without an interval.
+	Holds, Open bool
+}
+
+const (
+	agrees    = "agrees"
+	disagrees = "does not agree"
+	undecided = "undecided"
+)
+
+// word is what the comparison says about its claim.
+func (r EffectRow) word() string {
+	switch {
+	case r.Holds:
+		return agrees
+	case r.Open:
+		return undecided
+	}
+	return disagrees
 }
 
 // Effects draws each estimate with its interval beside 0, the declared
@@ -49,7 +68,8 @@ func Effects(in EffectsInput) (Chart, error) {
 	}
 	var data []object
 	var order []string
-	holding := 0
+	said := map[string]int{}
+	bounded := 0
 	for _, r := range rows {
 		o, err := r.data(in.ID, factor)
 		if err != nil {
@@ -57,8 +77,9 @@ func Effects(in EffectsInput) (Chart, error) {
 		}
 		order = append(order, visible(r.Label))
 		data = append(data, o)
-		if r.Holds {
-			holding++
+		said[r.word()]++
+		if r.Lo != nil || r.Hi != nil {
+			bounded++
 		}
 	}
 	margins := []object{}
@@ -76,20 +97,39 @@ func Effects(in EffectsInput) (Chart, error) {
 			margins = append(margins, object{"l": visible(r.Label), "x": round(-*r.Margin * factor)})
 		}
 	}
-	spec := object{"height": 38 * len(rows), "layer": effectLayers("difference, "+visible(unit), order, data, margins)}
-	alt := fmt.Sprintf("%s with intervals: %d agree with the claim. %s", phrase.Plural(len(rows), "effect"), holding, in.widest(rows))
+	spec := object{"height": 38 * len(rows), "layer": effectLayers("difference, "+visible(unit), order, data, margins, said)}
+	alt := fmt.Sprintf("%s, %s: %d %s with the claim, %d %s not, %d undecided. %s", phrase.Plural(len(rows), "effect"), intervals(bounded, len(rows)),
+		said[agrees], verb(said[agrees], "agrees", "agree"), said[disagrees], verb(said[disagrees], "does", "do"), said[undecided], in.widest(rows))
 	note := "Point: estimate; line: interval, drawn to the estimate on a side where it has no end; brackets: the declared margin; grey: the noise floor of two identical executions."
+	if bounded < len(rows) {
+		note += " A point without a line has no interval: repetitions were too few."
+	}
 	if len(rows) < len(in.Rows) {
 		note += fmt.Sprintf(" Drawn are the first %d of %d.", len(rows), len(in.Rows))
 	}
 	return newChart(in.ID, in.Title, alt, note, spec, in.table(rows))
 }
 
-func (r EffectRow) data(id string, factor float64) (object, error) {
-	o := object{"l": visible(r.Label), "e": round(r.Estimate * factor), "h": "agrees"}
-	if !r.Holds {
-		o["h"] = "does not agree"
+// intervals says how many of the effects have one.
+func intervals(bounded, all int) string {
+	switch bounded {
+	case 0:
+		return "none with an interval"
+	case all:
+		return "with " + verb(all, "its interval", "their intervals")
 	}
+	return fmt.Sprintf("%d of them with an interval", bounded)
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func (r EffectRow) data(id string, factor float64) (object, error) {
+	o := object{"l": visible(r.Label), "e": round(r.Estimate * factor), "h": r.word()}
 	numbers := []float64{r.Estimate}
 	for key, bound := range map[string]*float64{"lo": r.Lo, "hi": r.Hi} {
 		if bound != nil {
@@ -113,12 +153,18 @@ func (r EffectRow) data(id string, factor float64) (object, error) {
 	return o, checkFinite(id, numbers...)
 }
 
-func effectLayers(title string, order []string, data, margins []object) []object {
+func effectLayers(title string, order []string, data, margins []object, said map[string]int) []object {
 	y := category("l", order)
-	y["axis"] = object{"labelAngle": 0, "ticks": false, "domain": false, "labelLimit": 300}
+	y["axis"] = object{"labelAngle": 0, "ticks": false, "domain": false, "labelLimit": 300, "labelExpr": "split(datum.label, ': ')"}
 	x := func(field string) object { return measured(field, title, true) }
-	color := object{"field": "h", "type": "nominal", "title": nil, "legend": object{"values": []string{"agrees", "does not agree"}},
-		"scale": object{"domain": []string{"agrees", "", "does not agree"}, "range": "category"}}
+	var shown []string
+	for _, w := range []string{agrees, disagrees, undecided} {
+		if said[w] > 0 {
+			shown = append(shown, w)
+		}
+	}
+	// Neither good nor bad: the undecided take the theme's grey.
+	color := colours("h", []string{agrees, "", disagrees, "-", "--", undecided}, object{"values": shown})
 	return layered(
 		object{"data": inlineData(having("n1", data)), "mark": object{"type": "bar", "style": "noise", "height": 24}, "encoding": object{"y": y, "x": x("n1"), "x2": object{"field": "n2"}}},
 		object{"data": inlineData([]object{{"x": 0}}), "mark": object{"type": "rule", "style": "zero"}, "encoding": object{"x": x("x")}},
@@ -148,7 +194,7 @@ func (in EffectsInput) table(rows []EffectRow) Table {
 		return formatEffect(*x, in.Relative, in.Unit)
 	}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{r.Label, formatEffect(r.Estimate, in.Relative, in.Unit), bound(r.Lo), bound(r.Hi), bound(r.Noise), yesNo(r.Holds)})
+		t.Rows = append(t.Rows, []string{r.Label, formatEffect(r.Estimate, in.Relative, in.Unit), bound(r.Lo), bound(r.Hi), bound(r.Noise), map[string]string{agrees: "yes", disagrees: "no", undecided: undecided}[r.word()]})
 	}
 	return t
 }

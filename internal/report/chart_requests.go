@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -26,6 +27,9 @@ type RequestsInput struct {
 	// Total is how many requests there were, when Requests holds only the
 	// first of them; 0 means all.
 	Total int
+	// Workers is how many requests the app serves at once, 0 where it has no
+	// fixed number, as on an event loop; Processes is how many processes do.
+	Workers, Processes int
 }
 
 // Request is one request. Times are in seconds since the first was due.
@@ -34,21 +38,21 @@ type Request struct {
 	// time that the app says it served), End when the outcome was known.
 	// Due ≤ Start ≤ End; Start is ignored when Pid is 0.
 	Due, Start, End float64
-	// Pid is the worker that served it, 0 when none is known.
+	// Connected is when its connection was open for the client, 0 where that is
+	// not known or no new one was needed.
+	Connected float64
+	// Pid is the process that served it, 0 when none is known.
 	Pid int32
 	// Outcome is traffic's word; "ok" is success.
 	Outcome string
 }
 
-const (
-	inService = "in service"
-	waiting   = "waiting for a worker"
-)
+const inService = "in service"
 
 // outcomeWords are what a legend calls traffic's outcomes.
 var outcomeWords = map[string]string{
 	"ok": inService, "timeout": "timed out", "refused": "refused", "reset": "reset",
-	"aborted": "cut off", "http_4xx": "4xx answer", "http_5xx": "5xx answer", "canceled": "canceled",
+	"aborted": "cut off", "http_4xx": "4xx answer", "http_5xx": "5xx answer", "canceled": "canceled", "unsent": "not sent",
 }
 
 func outcomeWord(outcome string) string {
@@ -59,32 +63,34 @@ func outcomeWord(outcome string) string {
 }
 
 // RequestBars draws every request as a bar on its worker's row over time. The
-// time in service is a thick bar; the wait before it is a thin one below, on
-// the row of the worker that ended the wait. Requests that no worker answered
+// time in service is a thick bar; the wait before it is thin ones below, on the
+// row of the worker that ended the wait: for its connection, while all workers
+// were busy, and while one was idle. Requests that no worker answered
 // have a row of their own.
 func RequestBars(in RequestsInput) (Chart, error) {
 	if len(in.Requests) == 0 {
 		return Chart{}, fmt.Errorf("chart %s: %w", in.ID, errNothingToDraw)
 	}
 	for _, r := range in.Requests {
-		if err := checkFinite(in.ID, r.Due, r.Start, r.End); err != nil {
+		if err := checkFinite(in.ID, r.Due, r.Start, r.End, r.Connected); err != nil {
 			return Chart{}, err
 		}
 	}
 	requests := sortedBy(in.Requests, func(a, b Request) bool { return a.Due < b.Due })
 	total := max(in.Total, len(requests))
 	requests = requests[:min(len(requests), maxRequests)]
-	rows := requestRows(requests)
-	var note string
+	rows := in.rows(requests)
+	note := explainWaits(rows)
 	if len(requests) < total {
-		note = fmt.Sprintf("Drawn are the %d requests that were due first, of %s.", len(requests), phrase.Count(int64(total)))
+		note += fmt.Sprintf(" Drawn are the %d requests that were due first, of %s.", len(requests), phrase.Count(int64(total)))
 	}
+	alt := in.describe(requests, rows)
 	if len(rows) > maxRows {
-		note = strings.TrimSpace(note + fmt.Sprintf(" Of %d workers the first %d are drawn.", len(rows), maxRows))
+		note += fmt.Sprintf(" Of %d workers the first %d are drawn.", len(rows), maxRows)
 		rows = rows[:maxRows]
 	}
+	note = strings.TrimSpace(note)
 	l := layOut(rows)
-	alt := describeRequests(requests, rows)
 	return newChart(in.ID, in.Title, alt, note, l.spec(len(requests) <= 60), requestTable(rows))
 }
 
@@ -98,13 +104,15 @@ type requestRow struct {
 type numbered struct {
 	Request
 	number int
+	pieces []piece
 }
 
 func (r numbered) wait() float64 { return max(0, r.Start-r.Due) }
 
-// requestRows groups by worker, workers in the order of their first service;
-// the row without a worker comes last.
-func requestRows(requests []Request) []requestRow {
+// rows groups by worker, workers in the order of their first service; the row
+// without a worker comes last.
+func (in RequestsInput) rows(requests []Request) []requestRow {
+	busy := occupancyOf(in)
 	byPid := map[int32]*requestRow{}
 	for i, r := range requests {
 		row := byPid[r.Pid]
@@ -115,7 +123,7 @@ func requestRows(requests []Request) []requestRow {
 		if r.Pid == 0 {
 			r.Start = r.Due
 		}
-		row.requests = append(row.requests, numbered{r, i + 1})
+		row.requests = append(row.requests, numbered{r, i + 1, busy.pieces(r)})
 	}
 	rows := make([]requestRow, 0, len(byPid))
 	for _, row := range byPid {
@@ -132,8 +140,12 @@ func requestRows(requests []Request) []requestRow {
 		}
 		return a.pid < b.pid
 	})
+	word := "worker"
+	if in.Workers == 0 || in.Workers != in.Processes && in.Processes > 0 {
+		word = "process"
+	}
 	for i := range rows {
-		rows[i].label = fmt.Sprintf("worker %d (pid %d)", i+1, rows[i].pid)
+		rows[i].label = fmt.Sprintf("%s %d (pid %d)", word, i+1, rows[i].pid)
 		if rows[i].pid == 0 {
 			rows[i].label = "no worker"
 		}
@@ -184,7 +196,7 @@ const (
 )
 
 func layOut(rows []requestRow) requestLayout {
-	l := requestLayout{labels: map[string]string{}, kinds: []string{inService, waiting}}
+	l := requestLayout{labels: map[string]string{}}
 	for i, row := range rows {
 		l.addRow(row, i%2 == 0)
 	}
@@ -207,10 +219,11 @@ func (l *requestLayout) addRow(row requestRow, striped bool) {
 		y := top + float64(place[i])*(thick+gap)
 		l.addBar(r, outcomeWord(r.Outcome), r.Start, r.End, y, y+thick)
 		l.numbers = append(l.numbers, object{"x": round((r.Start + r.End) / 2), "y": y + thick/2, "n": r.number})
-		// A wait shorter than this cannot be seen and is the network's.
-		if r.wait() > 0.02*(r.End-r.Due) && r.wait() > 0.001 {
+		if len(r.pieces) > 0 {
 			q := queueTop + float64(queue.place(r.Due, r.Start))*(thinBar+gap)
-			l.addBar(r, waiting, r.Due, r.Start, q, q+thinBar)
+			for _, p := range r.pieces {
+				l.addBar(r, p.kind, p.a, p.b, q, q+thinBar)
+			}
 		}
 	}
 	bottom := queueTop + float64(len(queue.free))*(thinBar+gap) - gap + rowPad
@@ -225,8 +238,11 @@ func (l *requestLayout) addRow(row requestRow, striped bool) {
 
 func (l *requestLayout) addBar(r numbered, kind string, x, x2, y, y2 float64) {
 	l.kinds = append(l.kinds, kind)
-	l.bars = append(l.bars, object{"n": r.number, "k": kind, "x": round(x), "x2": round(x2), "y": y, "y2": y2,
-		"wait": round(r.wait()), "served": round(r.End - r.Start), "end": round(r.End)})
+	bar := object{"n": r.number, "k": kind, "x": round(x), "x2": round(x2), "y": y, "y2": y2, "end": round(r.End)}
+	if r.Pid != 0 {
+		bar["wait"], bar["served"] = round(r.wait()), round(r.End-r.Start)
+	}
+	l.bars = append(l.bars, bar)
 }
 
 // scale shrinks a picture that would be too tall.
@@ -258,7 +274,7 @@ func (l requestLayout) spec(number bool) object {
 		"data": inlineData(l.bars), "mark": object{"type": "rect", "cornerRadius": 1.5},
 		"encoding": object{
 			"x": x, "x2": object{"field": "x2"}, "y": y, "y2": object{"field": "y2"},
-			"color": colours("k", l.kinds, object{}),
+			"color": l.colours(),
 			"tooltip": []object{
 				{"field": "n", "title": "request"}, {"field": "k", "title": "part"}, {"field": "wait", "title": "waited, s"},
 				{"field": "served", "title": "in service, s"}, {"field": "end", "title": "answered at, s"},
@@ -276,37 +292,37 @@ func (l requestLayout) spec(number bool) object {
 	return object{"height": l.height, "layer": layered(layers...)}
 }
 
-// describeRequests is the picture in words.
-func describeRequests(requests []Request, rows []requestRow) string {
-	var waited, failed, workers int
-	var longest numbered
-	var last float64
-	for _, row := range rows {
-		if row.pid != 0 {
-			workers++
-		}
-		for _, r := range row.requests {
-			if r.wait() > 0.1*(r.End-r.Start) {
-				waited++
-			}
-			if r.Outcome != "ok" {
-				failed++
-			}
-			if r.wait() > longest.wait() {
-				longest = r
-			}
-			last = max(last, r.End)
+// colours gives the served, the waiting and the failed theirs, and what is
+// neither the others.
+func (l requestLayout) colours() object {
+	others := []string{connecting, besideIdle, untaken}
+	domain, beside := []string{inService, waiting}, []string(nil)
+	for _, k := range l.kinds {
+		switch {
+		case slices.Contains(others, k):
+			beside = append(beside, k)
+		case !slices.Contains(domain, k):
+			domain = append(domain, k)
 		}
 	}
-	s := fmt.Sprintf("%s at %s: ", phrase.Plural(len(requests), "request"), phrase.Plural(workers, "worker"))
-	switch waited {
-	case 0:
-		s += "none had to wait for one to become free"
-	case 1:
-		s += fmt.Sprintf("request %d waited %s for one to become free", longest.number, formatValue(longest.wait(), "s"))
-	default:
-		s += fmt.Sprintf("%d waited for one to become free, request %d the longest (%s)", waited, longest.number, formatValue(longest.wait(), "s"))
+	if len(domain) == 2 {
+		domain = append(domain, "")
 	}
+	domain = append(domain, beside...)
+	shown := slices.DeleteFunc(slices.Clone(domain), func(k string) bool { return !slices.Contains(l.kinds, k) })
+	return colours("k", domain, object{"values": shown})
+}
+
+// describe is the picture in words.
+func (in RequestsInput) describe(requests []Request, rows []requestRow) string {
+	failed, last := 0, 0.0
+	for _, r := range requests {
+		if r.Outcome != "ok" {
+			failed++
+		}
+		last = max(last, r.End)
+	}
+	s := fmt.Sprintf("%s at %s: %s", phrase.Plural(len(requests), "request"), in.who(rows), in.describeWaits(rows))
 	if failed > 0 {
 		s += fmt.Sprintf("; %d failed", failed)
 	}
@@ -323,7 +339,7 @@ func requestTable(rows []requestRow) Table {
 	if n > 60 {
 		return workerTable(rows)
 	}
-	t := Table{Columns: []string{"Request", "Row", "Due at, s", "Waited, s", "In service, s", "Outcome at, s", "Outcome"}}
+	t := Table{Columns: []string{"Request", "Row", "Due at, s", "Waited, s", "For a worker, s", "In service, s", "Outcome at, s", "Outcome"}}
 	var all []numbered
 	label := map[int]string{}
 	for _, row := range rows {
@@ -333,8 +349,11 @@ func requestTable(rows []requestRow) Table {
 		}
 	}
 	for _, r := range sortedBy(all, func(a, b numbered) bool { return a.number < b.number }) {
-		t.Rows = append(t.Rows, []string{strconv.Itoa(r.number), label[r.number], phrase.Number(r.Due), phrase.Number(r.wait()),
-			phrase.Number(r.End - r.Start), phrase.Number(r.End), r.Outcome})
+		wait, queued, service := "–", "–", "–" // nobody knows them of a request without a worker
+		if r.Pid != 0 {
+			wait, queued, service = phrase.Number(r.wait()), phrase.Number(r.waited(waiting)), phrase.Number(r.End-r.Start)
+		}
+		t.Rows = append(t.Rows, []string{strconv.Itoa(r.number), label[r.number], phrase.Number(r.Due), wait, queued, service, phrase.Number(r.End), r.Outcome})
 	}
 	return t
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"brink/internal/phrase"
 )
@@ -29,6 +31,9 @@ type StaircasePoint struct {
 	HoldS       float64
 	// AtLeast marks a last answer that did not come by LastS.
 	AtLeast bool
+	// Loop marks a server without a fixed number of workers: the staircase is not
+	// for it.
+	Loop bool
 	// Series names what was measured, such as "gunicorn sync"; may be empty.
 	Series string
 }
@@ -62,7 +67,14 @@ func Staircase(in StaircaseInput) (Chart, error) {
 				"tooltip": []object{{"field": "s", "title": "server"}, {"field": "c", "title": "concurrent"}, {"field": "y", "title": axis}}}},
 	}}
 	alt, table := describeStaircase(in, d, unit)
-	return newChart(in.ID, in.Title, alt, fmt.Sprintf("Dashed: ceil(K / %d) × D.", in.Workers), spec, table)
+	note := fmt.Sprintf("Dashed: ceil(K / %d) × D.", in.Workers)
+	if len(names) > 1 {
+		note += " Servers with the same K stand side by side around it."
+	}
+	if loops := in.loops(); len(loops) > 0 {
+		note += fmt.Sprintf(" It is not for %s: an event loop serves all requests that wait at once.", strings.Join(loops, ", "))
+	}
+	return newChart(in.ID, in.Title, alt, note, spec, table)
 }
 
 func staircasePoints(in StaircaseInput, d float64) (rows []object, names []string, most int, err error) {
@@ -80,7 +92,7 @@ func staircasePoints(in StaircaseInput, d float64) (rows []object, names []strin
 		if err := checkFinite(in.ID, last); err != nil {
 			return nil, nil, 0, err
 		}
-		row := object{"k": round(float64(p.Concurrency) + in.shift(p.Series, names)), "c": p.Concurrency, "y": round(last), "s": visible(p.Series), "b": ""}
+		row := object{"k": round(float64(p.Concurrency) + in.shift(p)), "c": p.Concurrency, "y": round(last), "s": visible(p.Series), "b": ""}
 		if p.AtLeast {
 			row["b"] = "at least"
 		}
@@ -95,14 +107,27 @@ func staircasePoints(in StaircaseInput, d float64) (rows []object, names []strin
 	return rows, names, most, nil
 }
 
-// shift moves the series of one concurrency apart.
-func (in StaircaseInput) shift(series string, names []string) float64 {
-	for i, n := range names {
-		if n == series {
-			return spread(i, len(names), 0.3)
+// shift moves the series that a concurrency has apart; event loops lie elsewhere
+// than the others and cover none of them.
+func (in StaircaseInput) shift(p StaircasePoint) float64 {
+	var here []string
+	for _, o := range in.Points {
+		if o.Concurrency == p.Concurrency && o.Loop == p.Loop && !slices.Contains(here, o.Series) {
+			here = append(here, o.Series)
 		}
 	}
-	return 0
+	return spread(slices.Index(here, p.Series), len(here), 0.3)
+}
+
+// loops are the servers that the staircase is not for.
+func (in StaircaseInput) loops() []string {
+	var names []string
+	for _, p := range in.Points {
+		if p.Loop {
+			names = append(names, visible(p.Series))
+		}
+	}
+	return distinct(names)
 }
 
 // in is the last answer in the chart's unit.
@@ -149,17 +174,26 @@ func describeStaircase(in StaircaseInput, d float64, unit string) (string, Table
 		}
 		t.Rows = append(t.Rows, []string{phrase.Count(int64(k)), phrase.Number(law), bound + numberRange(lo, hi)})
 	}
-	return fmt.Sprintf("Last answers of %s at %s concurrent requests against the staircase ceil(K / %d) × D; the farthest lies %s %% from it.",
-		phrase.Plural(len(in.Points), "repetition"), concurrencies(ks), in.Workers, trimmed(in.farthest(d)*100)), t
+	bound, beside := 0, ""
+	for _, p := range in.Points {
+		if !p.Loop {
+			bound++
+		}
+	}
+	if rest := len(in.Points) - bound; rest > 0 {
+		beside = fmt.Sprintf(" Beside it: %s of event loops.", phrase.Plural(rest, "repetition"))
+	}
+	return fmt.Sprintf("Last answers of %s at %s concurrent requests against the staircase ceil(K / %d) × D; the farthest lies %s %% from it.%s",
+		phrase.Plural(bound, "repetition"), concurrencies(ks), in.Workers, trimmed(in.farthest(d)*100), beside), t
 }
 
-// farthest is the largest relative distance of a point from the law; bounds
-// have none.
+// farthest is the largest relative distance from the law of a point that it is
+// for; bounds have none.
 func (in StaircaseInput) farthest(d float64) float64 {
 	var worst float64
 	for _, p := range in.Points {
 		law := math.Ceil(float64(p.Concurrency)/float64(in.Workers)) * d
-		if !p.AtLeast && law > 0 {
+		if !p.AtLeast && !p.Loop && law > 0 {
 			worst = max(worst, math.Abs(p.in(in)-law)/law)
 		}
 	}

@@ -51,7 +51,7 @@ func bars(t testing.TB, c Chart) map[string]map[string]any {
 // Four workers, five requests at once, holds of 5 s: by first come first
 // served the fifth is served from 5 to 10 s by the worker that is free first.
 func TestRequestBarsShowWhyTheFifthWaits(t *testing.T) {
-	c := must(t)(RequestBars(RequestsInput{ID: "r", Title: "S4", Requests: fifo(atOnce(5), 4, 5)}))
+	c := must(t)(RequestBars(RequestsInput{ID: "r", Title: "S4", Workers: 4, Processes: 4, Requests: fifo(atOnce(5), 4, 5)}))
 	found := bars(t, c)
 	if len(found) != 6 {
 		t.Fatalf("%d bars, want 5 in service and 1 waiting: %v", len(found), found)
@@ -79,7 +79,7 @@ func TestRequestBarsShowWhyTheFifthWaits(t *testing.T) {
 }
 
 func TestRequestBarsGiveUnansweredRequestsARow(t *testing.T) {
-	c := must(t)(RequestBars(RequestsInput{ID: "r", Requests: []Request{
+	c := must(t)(RequestBars(RequestsInput{ID: "r", Workers: 1, Processes: 1, Requests: []Request{
 		{Due: 0, Start: 0, End: 1, Pid: 7, Outcome: "ok"}, {Due: 0, Start: 2, End: 3, Outcome: "timeout"}, {Due: 0, Start: 1, End: 2, Pid: 7, Outcome: "http_5xx"}}}))
 	found := bars(t, c)
 	if b := found["timed out 2"]; b == nil || b["x"] != 0.0 || b["x2"] != 3.0 {
@@ -92,13 +92,16 @@ func TestRequestBarsGiveUnansweredRequestsARow(t *testing.T) {
 	if !strings.Contains(labels, `"no worker"`) {
 		t.Errorf("labels: %s", labels)
 	}
+	if row := c.Table.Rows[1]; row[3] != "–" || row[5] != "–" || row[6] != "3.00" {
+		t.Errorf("nobody knows whether a worker had the request that timed out: %v", row)
+	}
 	if !strings.Contains(c.Alt, "2 failed") {
 		t.Errorf("text alternative: %s", c.Alt)
 	}
 }
 
 func TestRequestBarsSayWhatWasCut(t *testing.T) {
-	c := must(t)(RequestBars(RequestsInput{ID: "r", Requests: fifo(atOnce(700), 80, 0.1), Total: 1_000_000}))
+	c := must(t)(RequestBars(RequestsInput{ID: "r", Workers: 80, Processes: 80, Requests: fifo(atOnce(700), 80, 0.1), Total: 1_000_000}))
 	if want := "Drawn are the 500 requests that were due first, of 1,000,000. Of 80 workers the first 60 are drawn."; c.Note != want {
 		t.Errorf("note %q, want %q", c.Note, want)
 	}
@@ -130,42 +133,6 @@ func TestLanesKeepIntervalsApart(t *testing.T) {
 			}
 		}
 	})
-}
-
-// ceil(K / W) × D by hand: W = 4, D = 5.
-func TestStaircaseHasItsCorners(t *testing.T) {
-	c := must(t)(Staircase(StaircaseInput{ID: "s", Workers: 4, HoldS: 5, Points: []StaircasePoint{{Concurrency: 10, LastS: 15.15}, {Concurrency: 5, LastS: 30, AtLeast: true}}}))
-	s := specOf(t, c)
-	want := [][2]float64{{0.5, 5}, {4.5, 10}, {8.5, 15}, {10.5, 15}}
-	for i, w := range want {
-		got := s.Layer[0].Data.Values[i]
-		if got["k"] != w[0] || got["y"] != w[1] {
-			t.Errorf("corner %d is (%v, %v), want %v", i, got["k"], got["y"], w)
-		}
-	}
-	if s.Layer[0].Mark["interpolate"] != "step-after" {
-		t.Errorf("the law is drawn as %v", s.Layer[0].Mark)
-	}
-	if got := s.Layer[1].Data.Values[1]["b"]; got != "at least" {
-		t.Errorf("a bound is drawn as %q", got)
-	}
-	if !strings.Contains(c.Alt, "the farthest lies 1 % from it") {
-		t.Errorf("15.15 against 15 is 1 %% off: %s", c.Alt)
-	}
-	if c.Table.Rows[0][2] != "≥ 30.00" || c.Table.Rows[1][1] != "15.00" {
-		t.Errorf("table %v", c.Table.Rows)
-	}
-}
-
-func TestStaircaseCountsHoldsWhereTheyDiffer(t *testing.T) {
-	c := must(t)(Staircase(StaircaseInput{ID: "s", Workers: 4, Points: []StaircasePoint{{Concurrency: 4, LastS: 3, HoldS: 3}, {Concurrency: 5, LastS: 10, HoldS: 5}}}))
-	points := specOf(t, c).Layer[1].Data.Values
-	if points[0]["y"] != 1.0 || points[1]["y"] != 2.0 {
-		t.Errorf("3 s of 3 s holds and 10 s of 5 s holds are 1 and 2 holds, got %v and %v", points[0]["y"], points[1]["y"])
-	}
-	if _, err := Staircase(StaircaseInput{ID: "s", Workers: 4, Points: []StaircasePoint{{Concurrency: 4, LastS: 3}}}); err == nil {
-		t.Error("a point without a hold was drawn in holds")
-	}
 }
 
 func TestPredictedDrawsTheToleranceBand(t *testing.T) {
@@ -211,6 +178,17 @@ func TestTimeSeriesShareOneAxis(t *testing.T) {
 	}
 	if !strings.Contains(string(c.Spec), "first batch answered") {
 		t.Error("the mark is lost")
+	}
+}
+
+// Several steps in one panel: their numbers stand with their names.
+func TestTimeSeriesNameWhatTheyDescribe(t *testing.T) {
+	flat := func(name string, x float64) Series {
+		return Series{Name: name, Repetitions: 3, Points: []BandPoint{{0, x, x, x}, {1, x, x, x + 1}}}
+	}
+	c := must(t)(TimeSeries(TimeSeriesInput{ID: "t", Panels: []Panel{{Title: "CPU of the plan", Unit: "%", Series: []Series{flat("idle", 2), flat("s4", 5)}}, {Title: "Queue", Whole: true, Series: []Series{flat("s4", 0)}}}}))
+	if want := "Over 1.00 s. CPU of the plan: 2.00 to 3.00 % in idle, 5.00 to 6.00 % in s4; Queue: 0 to 1 in s4."; c.Alt != want {
+		t.Errorf("%q, want %q", c.Alt, want)
 	}
 }
 
@@ -345,7 +323,7 @@ func TestSpecificationsAreBounded(t *testing.T) {
 	}
 	const limit = 800_000
 	for _, c := range []Chart{
-		draw(RequestBars(RequestsInput{ID: "requests", Requests: fifo(atOnce(many), 4, 0.01)})),
+		draw(RequestBars(RequestsInput{ID: "requests", Workers: 4, Processes: 4, Requests: fifo(atOnce(many), 4, 0.01)})),
 		draw(Staircase(StaircaseInput{ID: "staircase", Workers: 4, HoldS: 1, Points: stair})),
 		draw(Predicted(PredictedInput{ID: "predicted", Points: predicted})),
 		draw(Boxes(BoxesInput{ID: "boxes", Metric: m, Groups: groups})),

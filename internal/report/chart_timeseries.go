@@ -88,8 +88,10 @@ func TimeSeries(in TimeSeriesInput) (Chart, error) {
 	var views []object
 	table := Table{Columns: []string{"Signal", "Series", "Lowest p5", "Median of medians", "Highest p95"}}
 	var says []string
+	repetitions := 0
 	for i, p := range panels {
 		views = append(views, in.panel(p, names, end, i == len(panels)-1))
+		var each []string
 		for _, s := range p.Series[:min(len(p.Series), maxSeries)] {
 			lo, mid, hi := extent(s.Points)
 			show := phrase.Number
@@ -98,19 +100,34 @@ func TimeSeries(in TimeSeriesInput) (Chart, error) {
 			}
 			name := ""
 			if len(names) > 1 {
-				name = " " + visible(s.Name)
+				name = " in " + visible(s.Name)
 			}
 			table.Rows = append(table.Rows, []string{p.Title + ", " + unitOr(p.Unit), s.Name, show(lo), show(mid), show(hi)})
-			says = append(says, strings.TrimSpace(fmt.Sprintf("%s%s from %s to %s %s", p.Title, name, show(lo), show(hi), p.Unit)))
+			each = append(each, between(show(lo), show(hi), p.Unit)+name)
+			repetitions = max(repetitions, s.Repetitions)
 		}
+		says = append(says, p.Title+": "+strings.Join(each, ", "))
+	}
+	note := "Line: median over repetitions; band: p5 to p95."
+	if repetitions == 1 {
+		note = "Line: the one repetition; there is no band."
+		table.Columns = []string{"Signal", "Series", "Lowest", "Median", "Highest"}
 	}
 	spec := object{"vconcat": views, "spacing": 26, "resolve": object{"scale": object{"color": "shared"}}}
-	alt := fmt.Sprintf("Over %s: %s.", formatValue(end, "s"), strings.Join(says, "; "))
-	note := "Line: median over repetitions; band: p5 to p95."
+	alt := fmt.Sprintf("Over %s. %s.", formatValue(end, "s"), strings.Join(says, "; "))
 	if in.Note != "" {
 		note += " " + in.Note
 	}
 	return newChart(in.ID, in.Title, visible(alt), note, spec, table)
+}
+
+// between is a range in words, or one value where both ends look the same.
+func between(lo, hi, unit string) string {
+	s := lo
+	if hi != lo {
+		s += " to " + hi
+	}
+	return strings.TrimSpace(s + " " + unit)
 }
 
 func checkPanels(id string, panels []Panel) (names []string, end float64, err error) {

@@ -17,10 +17,14 @@ type WaitsInput struct {
 	// are what the curves are drawn for.
 	Workers  int
 	ServiceS float64
+	// Apart tells that the workers are threads of several processes, of which
+	// each keeps the connections that it took.
+	Apart bool
 	// OverheadMs is what every measured wait holds beside the time in the queue;
-	// it is added to the curves.
-	OverheadMs float64
-	Points     []WaitPoint
+	// it is added to the curves. BesidesMs is the part of ServiceS that is not
+	// time in the app. Both were estimated from the requests that are drawn.
+	OverheadMs, BesidesMs float64
+	Points                []WaitPoint
 }
 
 // WaitPoint is one repetition. Waits are means in milliseconds.
@@ -75,8 +79,20 @@ func Waits(in WaitsInput) (Chart, error) {
 	}
 	r = r.widened()
 	spec := in.spec(r)
-	return newChart(in.ID, in.Title, in.describe(), fmt.Sprintf("Each point is a repetition; simulated: the same arrivals, served first come, first served. Curves: random (Poisson) arrivals at %s that a request keeps for %s, and %s on its way.",
-		phrase.Plural(in.Workers, "worker"), formatValue(in.ServiceS*1000, "ms"), formatValue(in.OverheadMs, "ms")), spec, in.table())
+	return newChart(in.ID, in.Title, in.describe(), in.note(), spec, in.table())
+}
+
+// note says what the curves and the simulation are made of, and what of it is
+// taken from the measurement that they are held against.
+func (in WaitsInput) note() string {
+	note := fmt.Sprintf("Each point is a repetition; simulated: the same arrivals, served first come, first served. Curves: random (Poisson) arrivals at %s that a request keeps for %s, and %s on its way. "+
+		"They are what an endless run would have on average; the arrivals of a short one may crowd more or less, which only the simulation knows, as it has the same ones. "+
+		"Of the time that a request keeps a worker %s are beside its time in the app: these and the time on its way were estimated from the same requests, so that curves and simulation are no independent prediction of them.",
+		phrase.Plural(in.Workers, "worker"), formatValue(in.ServiceS*1000, "ms"), formatValue(in.OverheadMs, "ms"), formatValue(in.BesidesMs, "ms"))
+	if in.Apart {
+		note += " Curves and simulation have one queue for all workers. Here each process keeps the connections that it took, so they are the least to expect."
+	}
+	return note
 }
 
 // waitRange is what a picture covers: waits in ms, utilisation in percent.

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 
+	"brink/internal/experiment"
 	"brink/internal/verdict"
 )
 
@@ -209,7 +211,7 @@ func compose(m *Model) (*document, error) {
 	for i, v := range m.Verdicts {
 		d.Verdicts = append(d.Verdicts, verdictLine{
 			ID: clean(v.Hypothesis.ID), Anchor: verdictAnchor(i), Claim: prose(v.Hypothesis.Claim),
-			Outcome: v.Outcome, Level: v.Level, Numbers: prose(v.Numbers),
+			Outcome: v.Outcome, Level: v.Level, Numbers: prose(deciding(v)),
 		})
 	}
 	for i, s := range sixteen {
@@ -226,6 +228,29 @@ func compose(m *Model) (*document, error) {
 		d.Sections = append(d.Sections, section{Number: n, Title: s.title, Blocks: blocks})
 	}
 	return d, nil
+}
+
+// deciding is a verdict's deciding numbers. Where it has several steps the n
+// that it ends with is said to be that of each of them: 4 of 4 repetitions with
+// n = 1 are one of each of 4 steps.
+func deciding(v verdict.Verdict) string {
+	if v.Hypothesis.Form != experiment.Law || len(v.Parts) < 2 {
+		return v.Numbers
+	}
+	least, most := math.MaxInt, 0
+	for _, p := range v.Parts {
+		for _, n := range p.N {
+			least, most = min(least, n), max(most, n)
+		}
+	}
+	bare, ok := strings.CutSuffix(v.Numbers, fmt.Sprintf(", n = %d", least))
+	switch {
+	case !ok:
+		return v.Numbers
+	case least < most:
+		return fmt.Sprintf("%s, n = %d to %d in each of %d steps", bare, least, most, len(v.Parts))
+	}
+	return fmt.Sprintf("%s, n = %d in each of %d steps", bare, least, len(v.Parts))
 }
 
 // verdictAnchor is the name of the i-th verdict's paragraph in section 10.

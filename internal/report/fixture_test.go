@@ -230,7 +230,7 @@ func fixtureTakeaway() *Takeaway {
 // waitsInput is 4 workers of 102 ms under Poisson arrivals: the means of 130 s
 // measured on gunicorn (5.5, 46 and 423 ms), beside simulations.
 func waitsInput() WaitsInput {
-	in := WaitsInput{ID: "waits", Title: "gunicorn sync, 4 at a time: measured wait against theory", Workers: 4, ServiceS: 0.102, OverheadMs: 0.4}
+	in := WaitsInput{ID: "waits", Title: "gunicorn sync, 4 at a time: measured wait against theory", Workers: 4, ServiceS: 0.102, OverheadMs: 0.4, BesidesMs: 2}
 	for i, p := range [][3]float64{{51, 5.5, 5.6}, {82, 46, 45}, {96.5, 423, 401}} {
 		for rep := range 3 {
 			far := 1 + 0.03*float64(rep-1)
@@ -245,8 +245,8 @@ func fixtureCharts(t testing.TB) []Chart {
 	draw := must(t)
 	last := lookup(t, "last_answer_s")
 	charts := []Chart{
-		draw(RequestBars(RequestsInput{ID: "requests-s4", Title: "S4: five requests at once, four workers", Requests: fifo(atOnce(5), 4, 5.002)})),
-		draw(RequestBars(RequestsInput{ID: "requests-s10", Title: "Ten requests at once, four workers, two of them time out", Requests: failing(fifo(atOnce(10), 4, 5.002))})),
+		draw(RequestBars(RequestsInput{ID: "requests-s4", Title: "S4: five requests at once, four workers", Workers: 4, Processes: 4, Requests: fifo(atOnce(5), 4, 5.002)})),
+		draw(RequestBars(RequestsInput{ID: "requests-s10", Title: "Ten requests at once, four workers, two of them time out", Workers: 4, Processes: 4, Requests: failing(fifo(atOnce(10), 4, 5.002))})),
 		draw(Staircase(StaircaseInput{ID: "staircase", Title: "Last answer against concurrency", Workers: 4, HoldS: 5, Points: stairPoints()})),
 		draw(Predicted(PredictedInput{ID: "predicted", Title: "Predicted and measured last answers", Unit: "s", Tolerance: 0.1, Relative: true, Points: []PredictedPoint{
 			{Step: "S3", Predicted: 5, Measured: 5.004, Holds: true}, {Step: "S4", Predicted: 10, Measured: 10.01, Holds: true}, {Step: "S1", Predicted: 10, Measured: 10.02, Holds: true}, {Step: "S2", Predicted: 12, Measured: 14.1}}})),

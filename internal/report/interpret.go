@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"brink/internal/experiment"
 	"brink/internal/metric"
@@ -27,14 +28,14 @@ var uses = []struct {
 // to what was claimed and to the noise floor.
 func (b *builder) interpret(v verdict.Verdict) Statement {
 	h := v.Hypothesis
-	text := trimDot(h.Claim) + "."
+	text := claimed(v) + "."
 	if room := b.room(v); room != "" {
 		text += " " + capital(room) + "."
 	}
 	if h.Because != "" && h.Form != experiment.CausedBy && v.Outcome == verdict.Supported {
 		text += " That the cause is " + trimDot(h.Because) + " was not tested: nothing was switched on and off."
 	}
-	return Statement{Level: v.Level, Hypothesis: h.ID, Text: text}
+	return Statement{Level: v.Level, Outcome: v.Outcome, Hypothesis: h.ID, Text: text}
 }
 
 // room compares the numbers with what was claimed. It is empty for forms
@@ -72,7 +73,12 @@ func lawRoom(v verdict.Verdict) string {
 // equivalentRoom is the largest difference that the intervals leave open.
 func equivalentRoom(v verdict.Verdict) string {
 	worst := farthest(v.Parts, func(p verdict.Part) float64 { return reach(p) })
-	if worst == nil || v.Hypothesis.Margin == nil || math.IsInf(reach(*worst), 0) {
+	switch {
+	case worst == nil || v.Hypothesis.Margin == nil:
+		return ""
+	case !hasInterval(*worst):
+		return noInterval(*worst)
+	case math.IsInf(reach(*worst), 0):
 		return ""
 	}
 	unit := unitOf(v.Hypothesis.Metric)
@@ -91,6 +97,9 @@ func (b *builder) effectRoom(v verdict.Verdict) string {
 	weakest := farthest(v.Parts, func(p verdict.Part) float64 { return -nearest(p) })
 	if weakest == nil || h.Effect == nil || !(h.Effect.Value > 0) {
 		return ""
+	}
+	if !hasInterval(*weakest) {
+		return noInterval(*weakest)
 	}
 	near, unit := nearest(*weakest), unitOf(h.Metric)
 	counts := formatSize(h.Effect.Value, h.Effect.Relative, unit)
@@ -125,7 +134,20 @@ func farthest(parts []verdict.Part, measure func(verdict.Part) float64) *verdict
 	return found
 }
 
-// reach is how far an interval goes from no effect, +Inf without an interval.
+// hasInterval tells whether an interval could be computed, open on one side or
+// not.
+func hasInterval(p verdict.Part) bool { return p.Lo != nil || p.Hi != nil }
+
+// noInterval says that repetitions were too few for an interval.
+func noInterval(p verdict.Part) string {
+	n := ""
+	if len(p.N) > 0 {
+		n = fmt.Sprintf(" at n = %d", slices.Min(p.N))
+	}
+	return "there is no interval" + n + ", so nothing says how far from this the effect may be"
+}
+
+// reach is how far an interval goes from no effect, +Inf on an open side.
 func reach(p verdict.Part) float64 {
 	if p.Lo == nil || p.Hi == nil {
 		return math.Inf(1)
@@ -134,14 +156,14 @@ func reach(p verdict.Part) float64 {
 }
 
 // nearest is how near an interval comes to no effect: 0 when it includes none,
-// or when there is no interval.
+// -1 when there is no interval.
 func nearest(p verdict.Part) float64 {
 	switch {
-	case p.Lo == nil || p.Hi == nil:
-		return 0
-	case *p.Lo > 0:
+	case !hasInterval(p):
+		return -1
+	case p.Lo != nil && *p.Lo > 0:
 		return *p.Lo
-	case *p.Hi < 0:
+	case p.Hi != nil && *p.Hi < 0:
 		return -*p.Hi
 	}
 	return 0
@@ -176,14 +198,19 @@ func interpretationBlocks(m *Model) []block {
 	return append(blocks, referenceBlocks(m)...)
 }
 
-// usesOf lists statements by what may be done with them.
+// usesOf lists statements by what may be done with them: nothing, where a
+// verdict is open, whatever was seen.
 func usesOf(lines []Statement) []block {
 	var blocks []block
 	rest := lines
 	for _, u := range uses {
 		var these, others []Statement
 		for _, l := range rest {
-			if l.Level == u.level {
+			level := l.Level
+			if l.Outcome == verdict.Inconclusive {
+				level = verdict.Unknown
+			}
+			if level == u.level {
 				these = append(these, l)
 			} else {
 				others = append(others, l)

@@ -231,6 +231,8 @@ type StepResult struct {
 	FailurePct *float64 `json:"failure_pct,omitempty"`
 	// Rows should hold the metrics that a hypothesis names first.
 	Rows []Row `json:"rows"`
+	// Notes say how single rows are to be read. One sentence each.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Row is one metric of one step over its repetitions. All numbers are in the
@@ -274,6 +276,9 @@ type NoiseFloor struct {
 	// when Relative (0.01 is 1 %), otherwise in the metric's unit.
 	Difference float64 `json:"difference"`
 	Relative   bool    `json:"relative,omitempty"`
+	// Still tells that the metric had one and the same value in every execution:
+	// the baseline then says nothing about its noise.
+	Still bool `json:"still,omitempty"`
 	// N is the number of pairs of executions.
 	N int `json:"n"`
 }
@@ -316,6 +321,8 @@ type LogLine struct {
 type Statement struct {
 	// Level is empty for a line that is no claim: a missed requirement, say.
 	Level verdict.Level `json:"level,omitempty"`
+	// Outcome is that of the verdict that the line is about, empty for none.
+	Outcome verdict.Outcome `json:"outcome,omitempty"`
 	// Hypothesis is the ID that the line comes from, empty for none.
 	Hypothesis string `json:"hypothesis,omitempty"`
 	Text       string `json:"text"`

@@ -137,6 +137,31 @@ func TestPhoneScrollsOnlyDown(t *testing.T) {
 	}
 }
 
+// A legend that is cut or labels that touch cannot be read. The comparisons
+// have long names and all three words.
+func TestPhoneCutsNoWordOfAPicture(t *testing.T) {
+	m := fixture(t)
+	m.Charts = append(m.Charts, must(t)(Effects(EffectsInput{ID: "long", Title: "Long names", Unit: "%", Rows: []EffectRow{
+		{Label: "H4-burn: s4-gunicorn → s5-work-2-cpu1", Estimate: 67.4, Open: true}, {Label: "S5-one-cpu: s5-work-1-cpu1 → s5-work-2-cpu1", Estimate: 12, Lo: ptr(-20), Hi: ptr(30)},
+		{Label: "overflow: backlog-2048 → backlog-4", Estimate: 83, Lo: ptr(80), Hi: ptr(86), Holds: true}}})))
+	tb := open(t, browser(t), m, look{width: 390, height: 800, phone: true})
+	const cut = `[...document.querySelectorAll(".drawing svg")].flatMap(svg => [...svg.querySelectorAll("text")].filter(e => {
+		const t = e.getBoundingClientRect(), s = svg.getBoundingClientRect();
+		return t.width > 0 && e.closest(".role-legend, .role-axis") && (t.right > s.right + 1 || t.left < s.left - 1 || e.textContent.includes("…"));
+	}).map(e => e.textContent))`
+	if words := eval[[]string](tb, cut); len(words) > 0 {
+		t.Errorf("cut are %q", words)
+	}
+	const touching = `[...document.querySelectorAll(".drawing .role-axis-label")].flatMap(axis => {
+		const all = [...axis.querySelectorAll("text")].filter(e => e.textContent && getComputedStyle(e).opacity !== "0").map(e => [e.textContent, e.getBoundingClientRect()]);
+		return all.slice(1).filter(([, r], i) => { const b = all[i][1]; return r.left < b.right + 3 && b.left < r.right + 3 && r.top < b.bottom - 1 && b.top < r.bottom - 1; }).map(([w], i) => w);
+	})`
+	if words := eval[[]string](tb, touching); len(words) > 0 {
+		t.Errorf("touching their neighbours are %q", words)
+	}
+	tb.quiet()
+}
+
 // Tab reaches everything that can be used, and shows where it is.
 func TestKeyboardReachesEverything(t *testing.T) {
 	tb := open(t, browser(t), fixture(t), look{width: 375, height: 800})

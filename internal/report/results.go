@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"brink/internal/experiment"
 	"brink/internal/metric"
 	"brink/internal/phrase"
 	"brink/internal/verdict"
@@ -101,18 +102,41 @@ func partColumns(m *Model, v verdict.Verdict, unit string) []partColumn {
 		}},
 		{column{Title: "Effect", Number: true}, func(p verdict.Part) cell { return effectCell(p, unit) }},
 		{column{Title: "Noise floor", Number: true}, func(p verdict.Part) cell {
-			if !hasNoise || p.Effect == nil {
+			if !hasNoise || noise.Still || p.Effect == nil {
 				return nil
 			}
-			return words("± " + strings.TrimPrefix(formatEffect(noise.Difference, noise.Relative, unit), "+"))
+			return words(noise.size(unit))
 		}},
 		{column{Title: "U", Number: true}, func(p verdict.Part) cell { return optional(p.U, phrase.Whole) }},
 		{column{Title: "Cliff’s δ", Number: true}, func(p verdict.Part) cell { return optional(p.Delta, phrase.Number) }},
 		{column{Title: "p", Number: true}, func(p verdict.Part) cell { return optional(p.P, phrase.P) }},
 		{column{Title: "p (Holm)", Number: true}, func(p verdict.Part) cell { return optional(p.PHolm, phrase.P) }},
-		{column{Title: "Agrees"}, func(p verdict.Part) cell { return words(yesNo(p.Holds)) }},
+		{column{Title: "Agrees"}, func(p verdict.Part) cell { return words(agreeWord(v, p)) }},
 		{column{Title: "Note"}, func(p verdict.Part) cell { return prose(p.Note) }},
 	}
+}
+
+// agreeWord is whether a part agrees with its claim. A comparison whose verdict
+// is open disagrees with nothing.
+func agreeWord(v verdict.Verdict, p verdict.Part) string {
+	if isOpen(v, p) {
+		return undecided
+	}
+	return yesNo(p.Holds)
+}
+
+// isOpen tells whether a comparison says neither yes nor no.
+func isOpen(v verdict.Verdict, p verdict.Part) bool {
+	switch v.Hypothesis.Form {
+	case experiment.Compare, experiment.Equivalent, experiment.CausedBy:
+		return !p.Holds && (v.Outcome == verdict.Inconclusive || !hasInterval(p))
+	}
+	return false
+}
+
+// size is the floor as a difference in either direction.
+func (n NoiseFloor) size(unit string) string {
+	return "± " + strings.TrimPrefix(formatEffect(n.Difference, n.Relative, unit), "+")
 }
 
 func noiseOf(m *Model, name string) (NoiseFloor, bool) {
@@ -213,6 +237,9 @@ func stepBlocks(r StepResult) []block {
 				row.Metric.Title, formatValue(*row.Mean, row.Metric.Unit))))
 		}
 	}
+	for _, n := range r.Notes {
+		notes = append(notes, prose(n))
+	}
 	blocks := []block{gridBlock(g)}
 	if len(notes) > 0 {
 		blocks = append(blocks, block{List: notes})
@@ -231,7 +258,9 @@ func metricRow(r Row) []cell {
 		return words(boundMark(n.AtLeast) + formatMetric(n.X, r.Metric))
 	}
 	iqr := show(&r.Q1)
-	if r.Q1.None == "" && r.Q3.None == "" {
+	if r.N == 1 {
+		iqr = words("–") // one value has no range
+	} else if r.Q1.None == "" && r.Q3.None == "" {
 		iqr = words(formatMetric(r.Q1.X, r.Metric) + " – " + boundMark(r.Q3.AtLeast) + formatMetric(r.Q3.X, r.Metric))
 	}
 	median := show(&r.Median)
@@ -254,8 +283,11 @@ func noiseBlocks(floors []NoiseFloor) []block {
 		if mt, ok := metric.Lookup(n.Metric); ok {
 			unit = mt.Unit
 		}
-		g.Rows = append(g.Rows, []cell{words(metricTitle(n.Metric)), {code(n.Step)}, words(fmt.Sprint(n.N)),
-			words("± " + strings.TrimPrefix(formatEffect(n.Difference, n.Relative, unit), "+"))})
+		size := words(n.size(unit))
+		if n.Still {
+			size = cell{muted("unknown: it did not vary there")}
+		}
+		g.Rows = append(g.Rows, []cell{words(metricTitle(n.Metric)), {code(n.Step)}, words(fmt.Sprint(n.N)), size})
 	}
 	return []block{gridBlock(g)}
 }
@@ -359,5 +391,5 @@ func ourCell(byID map[string]verdict.Verdict, id string) cell {
 	if !ok {
 		return words("not tested here")
 	}
-	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(v.Numbers)...)
+	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(deciding(v))...)
 }

@@ -32,7 +32,12 @@ type Pool struct {
 	// is unknown. PlanMB is the memory of the plan, or of the machine where the
 	// plan does not limit it; 0 when it is unknown.
 	ProcessMB float64 `json:"process_mb,omitempty"`
-	PlanMB    int     `json:"plan_mb,omitempty"`
+	// Requests is how many ServiceMs was learnt from, 0 when it is not known.
+	Requests int64 `json:"requests,omitempty"`
+	// Apart tells that processes keep the connections that they took, so that a
+	// request may wait at one while another is idle.
+	Apart  bool `json:"apart,omitempty"`
+	PlanMB int  `json:"plan_mb,omitempty"`
 	// Limited tells that PlanMB is the plan's limit.
 	Limited bool           `json:"limited,omitempty"`
 	Waits   []ExpectedWait `json:"waits,omitempty"`
@@ -116,10 +121,17 @@ func processes(n int) string {
 }
 
 func poolBlocks(p Pool) []block {
+	from := ""
+	if p.Requests > 0 {
+		from = " on " + phrase.Plural(int(p.Requests), "request")
+	}
 	blocks := []block{para(strong(p.name()), text(fmt.Sprintf(": one request keeps a worker for %s, so at most %s requests a second are sustainable; from there on the queue grows without end (measured in ",
-		formatValue(p.ServiceMs, "ms"), phrase.Number(p.Rate))), code(p.Step), text(")."))}
+		formatValue(p.ServiceMs, "ms"), phrase.Number(p.Rate))), code(p.Step), text(from+")."))}
+	if p.Apart {
+		blocks = append(blocks, para(text("How long requests wait below that rate is not computed: each process keeps the connections that it took, also beyond its own threads, so that a request may wait at one process while another is idle. The waits of one queue for all of them would be too short.")))
+	}
 	if len(p.Waits) > 0 {
-		g := &grid{Caption: p.name() + ": mean wait for a worker, requests arriving at random", Columns: columns("#Requests a second", "#Utilisation, %", "#All take equally long, ms", "#Exponential, ms")}
+		g := &grid{Caption: p.name() + ": mean wait for a worker in theory, requests arriving at random", Columns: columns("#Requests a second", "#Utilisation, %", "#All take equally long, ms", "#Exponential, ms")}
 		for _, w := range p.Waits {
 			g.Rows = append(g.Rows, []cell{words(phrase.Number(w.Rate)), words(trimmed(w.UtilisationPct)), waitCell(w.Least), waitCell(w.Most)})
 		}
@@ -148,10 +160,10 @@ func needBlocks(p Pool) []block {
 	known := p.ProcessMB > 0
 	share := known && p.PlanMB > 0
 	if known {
-		g.Columns = append(g.Columns, column{Title: "Memory, MB", Number: true})
+		g.Columns = append(g.Columns, column{Title: "Memory with their master, MB", Number: true})
 	}
 	if share {
-		g.Columns = append(g.Columns, column{Title: fmt.Sprintf("Share of %s (%s MB)", of, phrase.Count(int64(p.PlanMB))), Number: true}, column{Title: "Fits"})
+		g.Columns = append(g.Columns, column{Title: fmt.Sprintf("Share of %s (%s MB)", of, phrase.Count(int64(p.PlanMB))), Number: true}, column{Title: "Memory suffices"})
 	}
 	for _, n := range p.Needs {
 		row := []cell{words(phrase.Number(n.Rate)), words(phrase.Count(int64(n.Workers))), words(phrase.Count(int64(n.Processes)))}
@@ -171,7 +183,7 @@ func needBlocks(p Pool) []block {
 		return append(blocks, para(text("Which share of the plan that is cannot be said: neither the plan nor the record says how much memory there is.")))
 	}
 	blocks = append(blocks, needSentences(p, of)...)
-	says := fmt.Sprintf("A process holds %s at most (pages that processes share are counted in each).", formatValue(p.ProcessMB, "MB"))
+	says := fmt.Sprintf("A process holds %s at most (pages that processes share are counted in each), and so does the master that starts them. Only memory is held against the plan here, not CPU.", formatValue(p.ProcessMB, "MB"))
 	if !p.Limited {
 		says += " The plan does not limit memory: the share is that of the machine."
 	}
@@ -190,7 +202,7 @@ func needSentences(p Pool, of string) []block {
 		}
 	}
 	cost := func(n *Need) string {
-		return fmt.Sprintf("%s requests a second would take %s in %s and %s, %s\u00a0%% of %s", phrase.Number(n.Rate),
+		return fmt.Sprintf("%s requests a second would take %s in %s; with their master that is %s, %s\u00a0%% of %s", phrase.Number(n.Rate),
 			phrase.Plural(n.Workers, "worker"), processes(n.Processes), formatValue(n.MemoryMB, "MB"), trimmed(n.PlanPct), of)
 	}
 	var blocks []block

@@ -76,6 +76,28 @@ func TestEndlessWaitsHaveWords(t *testing.T) {
 	}
 }
 
+// Threads of several processes are no one queue: the waits of M/D/c would
+// contradict that each process keeps what it took.
+func TestTakeawayPromisesNoWaitsToThreadsOfSeveralProcesses(t *testing.T) {
+	m := fixture(t)
+	m.Takeaway.Pools = []Pool{poolOf(measure.Capacity{Server: "gunicorn gthread", Step: "ten-gthread", Workers: 16, Processes: 4, ServiceMs: 611.2, Rate: 26.18, Requests: 5, Apart: true})}
+	_, section, _ := strings.Cut(renderedMarkdown(t, m), "## 14.")
+	if !strings.Contains(section, "each process keeps the connections that it took") || !strings.Contains(section, "`ten-gthread` on 5 requests)") || strings.Contains(section, "mean wait for a worker in theory") {
+		t.Errorf("section 14:\n%.1500s", section)
+	}
+}
+
+// Five processes and their master are six times what one holds, and it is only
+// memory that suffices.
+func TestTakeawayCountsTheMaster(t *testing.T) {
+	md := renderedMarkdown(t, fixture(t))
+	for _, want := range []string{"Memory with their master, MB", "Memory suffices", "and so does the master that starts them", "not CPU"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("section 14 does not say %q", want)
+		}
+	}
+}
+
 // Nothing is said of a share that is not known.
 func TestTakeawayCostsOnlyWhatIsKnown(t *testing.T) {
 	say := func(change func(*Pool)) string {
@@ -86,7 +108,7 @@ func TestTakeawayCostsOnlyWhatIsKnown(t *testing.T) {
 		return section
 	}
 	whole := say(func(*Pool) {})
-	for _, want := range []string{"at most 39.20 requests a second are sustainable", "470 requests a second would take 60 workers in 60 processes and 2,013\u00a0MB, 108.5\u00a0% of the plan's memory: more than there is.", "| 5.50 | 8.90 |"} {
+	for _, want := range []string{"at most 39.20 requests a second are sustainable", "470 requests a second would take 60 workers in 60 processes; with their master that is 2,013\u00a0MB, 108.5\u00a0% of the plan's memory: more than there is.", "| 5.50 | 8.90 |"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("section 14 does not say %q", want)
 		}
@@ -94,7 +116,7 @@ func TestTakeawayCostsOnlyWhatIsKnown(t *testing.T) {
 	if s := say(func(p *Pool) { p.PlanMB = 0 }); strings.Contains(s, "Share of") || !strings.Contains(s, "neither the plan nor the record") {
 		t.Error("a share of nothing")
 	}
-	if s := say(func(p *Pool) { p.ProcessMB = 0 }); strings.Contains(s, "Memory, MB |\n| ---: | ---: | ---: | ---: |") || !strings.Contains(s, "the memory of one process was not measured") {
+	if s := say(func(p *Pool) { p.ProcessMB = 0 }); strings.Contains(s, "Memory with their master, MB |\n| ---: | ---: | ---: | ---: |") || !strings.Contains(s, "the memory of one process was not measured") {
 		t.Error("memory that is not known has a price")
 	}
 }

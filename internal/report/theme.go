@@ -41,7 +41,7 @@ func (p palette) config() object {
 		"axis": object{
 			"labelColor": p.muted, "titleColor": p.muted, "gridColor": p.grid, "domainColor": p.muted, "tickColor": p.muted,
 			"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelPadding": 6, "titlePadding": 8,
-			"tickCount": 6, "labelLimit": 190,
+			"tickCount": 6, "labelLimit": 190, "labelSeparation": 8,
 		},
 		"axisY": object{"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": 0, "titleY": -12, "domain": false, "ticks": false},
 		"axisX": object{"grid": false},

@@ -40,7 +40,7 @@
     const own = structuredClone(config);
     if (narrow) {
       own.legend.columns = 1;
-      own.axis.labelLimit = Math.round(width * 0.45);
+      own.axis.labelLimit = Math.round(width * 0.38);
       own.axis.labelFontSize = own.axis.titleFontSize = 11;
       own.axis.tickCount = 4;
       own.style.markname.opacity = 0; // names beside marks would cover each other
