@@ -13,6 +13,9 @@ import (
 	"brink/internal/evidence"
 )
 
+// soonest is the shortest time between two readings.
+const soonest = 100 * time.Millisecond
+
 // collecting is what brink collect was asked for.
 type collecting struct {
 	every, lasts, before time.Duration

@@ -14,9 +14,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"brink/internal/goapp"
-	"brink/internal/guest"
 )
 
 // Version is the program's version, set by the linker.
@@ -75,8 +72,7 @@ type app struct {
 
 // Main runs the command line and returns the exit code.
 func Main(args []string) int {
-	goapp.RunIfWorker()         // never returns in a worker of the built-in workload
-	guest.RunIfInit(serveGuest) // nor where brink is the first process of a virtual machine
+	takeRole()
 	if len(args) == 1 && args[0] == "version" {
 		// Asked for in loops and prompts, so it does not wait for the rest.
 		if err := (&app{stdout: os.Stdout}).printVersion(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -34,12 +35,26 @@ func newPage(w io.Writer) page {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return p
 	}
-	if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+	if columns := columnsOf(w); columns > 0 {
 		p.width = min(max(columns, narrowest), widest)
 	}
 	p.terminal = true
 	p.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return p
+}
+
+// columnsOf is the width of the terminal that w is; 0 where it is none, or does
+// not tell.
+func columnsOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // style is a code of ECMA-48, 8.3.117.
@@ -115,11 +130,12 @@ func indent(text, lead string, width int) string {
 	return b.String()
 }
 
-// harmless replaces what could control a terminal: much of the text comes from
-// apps. Lines stay.
+// harmless replaces what could control a terminal or the order of its text: much
+// of it comes from apps. Lines stay: what an app may have written into one has
+// to go through printable before it becomes part of more.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
 			return ' '
 		}
 		return r

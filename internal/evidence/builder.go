@@ -156,10 +156,11 @@ func (b *builder) bootTimes() {
 			boot = r.At.Add(-time.Duration(m.Uptime.Number * float64(time.Second)))
 		}
 	}
-	if boot.IsZero() {
-		return
-	}
 	for i, s := range b.booted {
+		b.c.Events[i].Uptime = Known(s, Seconds, b.c.Events[i].From)
+		if boot.IsZero() {
+			continue
+		}
 		b.c.Events[i].At = boot.Add(time.Duration(s * float64(time.Second)))
 	}
 }

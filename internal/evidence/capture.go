@@ -127,7 +127,7 @@ func (g *capturedGroup) read() (r Reading, err error) {
 	const mostSched = 512
 	for _, pid := range pids[:min(len(pids), mostSched)] {
 		if g.files["proc/"+strconv.Itoa(pid)+"/schedstat"] != nil {
-			t.readSched(&r, []int{pid})
+			t.readSched(&r, []int{pid}, nil)
 		}
 	}
 	t.readKswapd(&r)

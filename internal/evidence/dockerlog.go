@@ -22,10 +22,16 @@ var (
 // "Elapsed time" at the limit says that nothing ever answered.
 //
 // https://learn.microsoft.com/azure/app-service/troubleshoot-diagnostic-logs
-func dockerLogLine(l *logLine, _ *logState) (Event, bool) {
+func dockerLogLine(l *logLine, s *logState) (Event, bool) {
 	m := platformHead().FindStringSubmatch(l.rest)
 	if m == nil {
-		return Event{}, false
+		if l.at.IsZero() {
+			return Event{}, false
+		}
+		return siteMessage(l, s, l.rest)
+	}
+	if e, ok := siteMessage(l, s, m[2]); ok {
+		return e, true
 	}
 	return platformMessage(l, m[1], m[2]), true
 }

@@ -20,7 +20,7 @@ type Event struct {
 	Signal    int    // 0 if none
 	Code      Value  // exit code, errno or HTTP status
 	Cgroup    string // of an OOM kill in a cgroup
-	AnonRSS   Value  // bytes, of an OOM kill
+	AnonRSS   Value  // bytes, of an OOM kill; earlyoom has all of VmRSS
 	Elapsed   Value  // s
 	Limit     Value  // s, the limit that Elapsed ran into; or a queue's or pool's limit
 	Queue     Value  // connections waiting
@@ -33,6 +33,8 @@ type Event struct {
 	Version   string
 	Times     Value // how often, where one line stands for several
 	OOMGlobal Tri   // of an OOM kill: the whole machine was out of memory
+	// Uptime is the kernel's own time in s since the boot, of its lines.
+	Uptime Value
 }
 
 // Origin is who says so.
@@ -45,7 +47,8 @@ const (
 	FromPlatform   Origin = "platform"   // App Service, Container Apps
 	FromKubernetes Origin = "kubernetes" // events and pod states
 	FromDocker     Origin = "docker"
-	FromBrink      Origin = "run" // a run of brink
+	FromSystem     Origin = "system" // systemd, systemd-oomd, earlyoom
+	FromBrink      Origin = "run"    // a run of brink
 )
 
 // EventKind is what happened.
@@ -84,6 +87,7 @@ const (
 	UpstreamClosed   EventKind = "upstream closed"    // proxy: Address
 	NoUpstream       EventKind = "no live upstream"   // proxy: Address
 	AddressInUse     EventKind = "address in use"     // Address
+	LoopBlocked      EventKind = "loop blocked"       // Elapsed, Limit and Comm (the thread) if told
 	ClientTimeout    EventKind = "client timeout"     // a client library timed out: Elapsed, Limit
 	AppProgress      EventKind = "app progress"       // a line of the app's own, first and last are kept
 	AppError         EventKind = "app error"          // a line that names an error or an exception

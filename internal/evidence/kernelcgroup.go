@@ -15,14 +15,13 @@ func (t *tree) readCgroup(c *kernel.Cgroup, shown string) Cgroup {
 	cpu, cpuErr := c.CPU()
 	dirs := cgroupDirs(c)
 	g.Version = dirs.version()
-	t.fillCgroup(&g.Memory, memory, dirs, "memory", memErr)
-	t.fillCgroup(&g.CPU, cpu, dirs, "cpu", cpuErr)
+	t.fillCgroup(&g.Memory, memory, dirs, "memory", memErr, memory.WithoutChildren)
+	t.fillCgroup(&g.CPU, cpu, dirs, "cpu", cpuErr, false)
 	if dirs.unified != "" {
 		g.PSI = t.pressures(dirs.unified+"/", ".pressure", c.PSI)
 	} else {
 		g.PSI = noPressures("cgroup v1 has no pressure files")
 	}
-	t.withoutTotals(&g, dirs)
 	return g
 }
 
@@ -84,8 +83,8 @@ func cgroupDirs(c *kernel.Cgroup) dirs {
 }
 
 // fillCgroup sets the fields of one controller, each from the file that its
-// tag names.
-func (t *tree) fillCgroup(dst, src any, d dirs, controller string, err error) {
+// tag names. local says that a v1 memory.stat has no totals.
+func (t *tree) fillCgroup(dst, src any, d dirs, controller string, err error, local bool) {
 	to, from := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src)
 	for i := range to.NumField() {
 		field := to.Type().Field(i)
@@ -106,7 +105,14 @@ func (t *tree) fillCgroup(dst, src any, d dirs, controller string, err error) {
 			file, key, _ := strings.Cut(place, " ")
 			dir, _ := d.dir(controller, file)
 			o := t.read(path.Join(dir, file), err)
+			childless := local && file == "memory.stat"
+			if childless {
+				key = strings.ReplaceAll(key, "total_", "")
+			}
 			v = o.value(numOf(number), key, unit)
+			if childless && v.Known {
+				v.Detail = "without children"
+			}
 			if err == nil && !v.Known && key == "" {
 				v.Detail = "the file is not there"
 			}
@@ -131,31 +137,4 @@ func numOf(v reflect.Value) kernel.Num {
 		return n.Num
 	}
 	return kernel.Num{}
-}
-
-// withoutTotals takes the local numbers of a v1 memory.stat that has no totals,
-// as excerpts do: they leave the children out.
-func (t *tree) withoutTotals(g *Cgroup, d dirs) {
-	name := path.Join(d.v1["memory"], "memory.stat")
-	index := t.flat[name]
-	if g.Memory.Anon.Known || len(index) == 0 || d.v1["memory"] == "" {
-		return
-	}
-	o := t.from(name)
-	for _, f := range []struct {
-		dst  *Value
-		key  string
-		unit Unit
-	}{
-		{&g.Memory.Anon, "rss", Bytes}, {&g.Memory.File, "cache", Bytes}, {&g.Memory.Shmem, "shmem", Bytes},
-		{&g.Memory.ActiveFile, "active_file", Bytes}, {&g.Memory.InactiveFile, "inactive_file", Bytes},
-		{&g.Memory.FileMapped, "mapped_file", Bytes}, {&g.Memory.SwapCurrent, "swap", Bytes},
-		{&g.Memory.PgMajFault, "pgmajfault", Events}, {&g.Memory.PgFault, "pgfault", Events},
-		{&g.Memory.RefaultFile, "workingset_refault", Pages},
-	} {
-		if n, ok := index.number(f.key); ok && !f.dst.Known {
-			*f.dst = o.value(n, f.key, f.unit)
-			f.dst.Detail = "without children"
-		}
-	}
 }

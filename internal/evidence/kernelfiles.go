@@ -219,23 +219,36 @@ func (t *tree) readSwapDisk(r *Reading) {
 	r.SwapDisk.BusyMillis = o.value(sum.BusyMillis, field, Millis)
 }
 
-// readSched reads what the scheduler did with some processes.
-func (t *tree) readSched(r *Reading, pids []int) {
+// readSched reads what the scheduler did with some processes. It keeps them
+// open in kept, unless that is nil.
+func (t *tree) readSched(r *Reading, pids []int, kept map[int]*kernel.Process) {
 	for _, pid := range pids {
+		if p := kept[pid]; p != nil {
+			var stat kernel.PIDStat
+			err := p.Stat(&stat)
+			if errors.Is(err, kernel.ErrGone) || errors.Is(err, kernel.ErrReused) {
+				continue
+			}
+			r.Sched = append(r.Sched, t.sched(p, &stat, err))
+			continue
+		}
 		p, err := t.fs.OpenProcess(pid)
 		if err != nil {
 			continue // it has ended
 		}
-		r.Sched = append(r.Sched, t.sched(p))
-		_ = p.Close()
+		stat := p.LastStat()
+		r.Sched = append(r.Sched, t.sched(p, &stat, nil))
+		if kept == nil {
+			_ = p.Close()
+		} else {
+			kept[pid] = p
+		}
 	}
 }
 
-func (t *tree) sched(p *kernel.Process) Sched {
-	var stat kernel.PIDStat
+func (t *tree) sched(p *kernel.Process, stat *kernel.PIDStat, statErr error) Sched {
 	var s kernel.SchedStat
 	dir := "proc/" + strconv.Itoa(p.PID()) + "/"
-	statErr := p.Stat(&stat)
 	o := t.read(dir+"schedstat", p.SchedStat(&s))
 	seconds := func(n kernel.Num, field string) Value {
 		return o.value(n, field, Seconds).Times(1e-9, Seconds)

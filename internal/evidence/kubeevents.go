@@ -19,6 +19,9 @@ var (
 func kubeEventLine(l *logLine, _ *logState) (Event, bool) {
 	m := kubeEvent().FindStringSubmatch(l.text)
 	if m == nil {
+		if strings.HasPrefix(l.text, "No resources found") {
+			return Event{}, true
+		}
 		return Event{}, false
 	}
 	rest := m[5]

@@ -54,7 +54,7 @@ type live struct {
 	cgroupOf    map[int]string
 	kswapd      *kernel.Kswapd
 	pools       pools
-	unlock      func()
+	workers     map[int]*kernel.Process // whose scheduling is read
 }
 
 type liveCgroup struct {
@@ -65,18 +65,16 @@ type liveCgroup struct {
 }
 
 func openLive(c clock.Clock) (*live, error) {
-	l := &live{b: newBuilder(), clock: c, seenCgroups: map[string]string{}, cgroupOf: map[int]string{}}
-	var why string
-	if l.unlock, why = lockPages(); why != "" {
+	l := &live{b: newBuilder(), clock: c, seenCgroups: map[string]string{}, cgroupOf: map[int]string{}, workers: map[int]*kernel.Process{}}
+	if why := lockPages(); why != "" {
 		l.b.c.Inputs = append(l.b.c.Inputs, Input{File: "this process", As: "its memory", Note: "not locked: " + why + "; under memory pressure it answers late"})
 	}
 	fs, err := kernel.Open("/")
 	if err != nil {
-		l.unlock()
 		return nil, fmt.Errorf("looking at this machine: %w", err)
 	}
 	l.tree = &tree{fs: fs, live: true, text: smallFile}
-	if l.gauge, err = gauge.New(gauge.Config{}); err != nil {
+	if l.gauge, err = gauge.New(gauge.Config{Brief: true}); err != nil {
 		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
 	}
 	if l.diag, err = kernel.DialSockDiag(); err != nil {
@@ -94,8 +92,10 @@ func (l *live) close() {
 		_ = l.diag.Close()
 	}
 	_ = l.kswapd.Close()
+	for _, p := range l.workers {
+		_ = p.Close()
+	}
 	_ = l.tree.fs.Close()
-	l.unlock()
 }
 
 // watch takes the first reading, looks at the servers until the time is up, and
@@ -116,7 +116,7 @@ func (l *live) watch(ctx context.Context, o Options) error {
 			return fmt.Errorf("looking at this machine: %w", err)
 		}
 		if l.gauge != nil && i >= looks-1 {
-			l.gauge.SetDetail(true) // what busy workers wait on is asked once
+			l.gauge.AskWaits() // which is asked once
 		}
 		l.look()
 	}
@@ -151,7 +151,7 @@ func (l *live) take(name string) {
 	r.AtFrom = Source{File: "this machine's clock"}
 	l.tree.readMachine(&r, l.b.c.Last())
 	l.takeListeners(&r)
-	l.tree.readSched(&r, l.pools.pids())
+	l.tree.readSched(&r, l.pools.pids(), l.workers)
 	l.takeKswapd(&r)
 	for _, g := range l.cgroups {
 		one := l.tree.readCgroup(g.c, g.path)

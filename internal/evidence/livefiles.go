@@ -26,25 +26,24 @@ func smallFile(name string) (string, error) {
 	return string(b), err
 }
 
-// lockPages keeps the pages that this process touches in memory. why says why
-// not.
+// lockPages keeps the pages that this process touches in memory until it ends:
+// letting go of them costs as much again. why says why not.
 //
 // https://man7.org/linux/man-pages/man2/mlock.2.html
-func lockPages() (unlock func(), why string) {
-	nothing := func() {}
+func lockPages() (why string) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit); err != nil {
-		return nothing, err.Error()
+		return err.Error()
 	}
 	// A finite limit would make every later allocation fail that exceeds it,
 	// and Go reserves more address space than usual limits allow.
 	if limit.Cur != unix.RLIM_INFINITY && !mayLock() {
-		return nothing, fmt.Sprintf("this user may lock %d KiB", limit.Cur>>10)
+		return fmt.Sprintf("this user may lock %d KiB", limit.Cur>>10)
 	}
 	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT); err != nil {
-		return nothing, err.Error()
+		return err.Error()
 	}
-	return func() { _ = unix.Munlockall() }, ""
+	return ""
 }
 
 // mayLock says that limits do not hold for this process (CAP_IPC_LOCK).

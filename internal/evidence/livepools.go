@@ -27,6 +27,7 @@ type poolLooks struct {
 	queuedLooks int
 	looks       int
 	pids        []int
+	told, name  string // the server's name, and what of it may be shown
 	since, at   time.Time
 }
 
@@ -50,7 +51,10 @@ func (p *pools) add(snap *gauge.Snapshot) {
 		for _, q := range s.Processes {
 			l.pids = append(l.pids, q.PID)
 		}
-		l.last = poolOf(s, snap.At)
+		if l.name == "" || l.told != s.Name {
+			l.told, l.name = s.Name, redactText(shorten(s.Name))
+		}
+		l.last = poolOf(s, l.name, snap.At, &l.last)
 	}
 }
 
@@ -82,8 +86,9 @@ func socketAddress(k *gauge.Socket) string {
 	return k.Local.String()
 }
 
-// poolOf makes a pool of the gauge's server.
-func poolOf(s *gauge.Server, at time.Time) Pool {
+// poolOf makes a pool of the gauge's server, by the name that may be shown. It
+// takes the place of what the look before has made.
+func poolOf(s *gauge.Server, name string, at time.Time, before *Pool) Pool {
 	from := Source{File: "sock_diag and /proc", Field: serverName(s)}
 	o := &origin{file: from.File, whole: CannotTell, detail: "it cannot be told from outside: " + s.Why}
 	count := func(n kernel.Num) Value { return o.value(n, from.Field, Events) }
@@ -94,11 +99,12 @@ func poolOf(s *gauge.Server, at time.Time) Pool {
 		return Known(m.Value, unit, from)
 	}
 	p := Pool{
-		Name: redactText(shorten(s.Name)), Server: string(s.Kind), Seen: PoolLive, At: at, From: from, PID: s.PID,
+		Name: name, Server: string(s.Kind), Seen: PoolLive, At: at, From: from, PID: s.PID,
 		Workers: count(s.Workers), Busy: count(s.Busy), Idle: count(s.Idle), Queued: count(s.Queued),
 		BusyAtLeast: Known(float64(s.BusyAtLeast), Events, from), Max: Missing(NotSeen, "the settings were not looked at"),
 		Min: Missing(Absent, "this server has none"), CPU: measure(s.CPU, NoUnit), RSS: Known(float64(s.RSSBytes), Bytes, from),
 		Service: measure(s.Service, Seconds), Rate: measure(s.Rate, Events.PerSecond()), Note: s.Why,
+		Sockets: before.Sockets[:0], Members: before.Members[:0],
 	}
 	p.Oldest, p.Abandoned = Missing(CannotTell, "nothing waits, or it was not looked at", from), Missing(CannotTell, "it was not looked at", from)
 	for i := range s.Sockets {

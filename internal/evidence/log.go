@@ -59,26 +59,34 @@ type logState struct {
 	version string
 	before  time.Time
 	kernel  kernelLogState
-	pools   []Pool
+	celery  celeryState
+	// killedUnit is the unit of which systemd last told an OOM kill.
+	killedUnit string
+	sites      map[string]*siteState
+	pools      []Pool
 }
 
 // lineFormats are tried in this order on each line.
 var lineFormats = []lineFormat{
 	{"kernel log", FromKernel, []string{"[", "oom-kill", "Kill", "Mem-Info", "swap", "pages RAM", "Node ", "limit of", "blocked for", "SYN flood"}, kernelLine},
+	{"system log", FromSystem, []string{"OOM killer", "oom-kill", "due to memory", "sending SIG", "systemd-oomd", "low memory!"}, systemLine},
+	{"Celery", FromServer, []string{"MainProcess", "PoolWorker", "/Beat]", "worker: ", "billiard."}, celeryLine},
+	{"event loop", FromServer, []string{"has been blocked for", "Executing <"}, loopLine},
 	{"gunicorn", FromServer, []string{"] [", "orker", "WORKER", "gunicorn", "Listening at"}, gunicornLine},
 	{"uvicorn", FromServer, []string{"INFO: ", "ERROR: ", "WARNING: ", "CRITICAL: "}, uvicornLine},
-	{"App Service docker log", FromPlatform, []string{"INFO ", "WARN", "ERROR ", "FATAL "}, dockerLogLine},
+	{"App Service docker log", FromPlatform, []string{"INFO ", "WARN", "ERROR ", "FATAL ", "Site", "ontainer", "Pulling image", "Starting ", "Image", "Establishing", "site"}, dockerLogLine},
 	{"nginx error", FromServer, []string{"#"}, nginxLine},
 	{"php-fpm", FromServer, []string{"[pool ", "fpm"}, phpfpmLine},
-	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found"}, uwsgiLine},
+	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found", "lifetime reached", "killed successfully"}, uwsgiLine},
 	{"Puma", FromServer, []string{"Puma", "uma version", "booted", "timed out worker", "Listening on", "threads:", "Workers:", "Gracefully", "Goodbye"}, pumaLine},
 	{"Apache error", FromServer, []string{"error]", "notice]", "warn]", "crit]", "info]", "emerg]", "alert]", "debug]"}, apacheLine},
 	{"Tomcat", FromServer, []string{"threads", "Hikari", "OutOfMemory", "startup", "Tomcat", "Protocol", "org.apache", "SEVERE", "WARNING: ", "INFO: ", "FINE: "}, tomcatLine},
 	{".NET", FromServer, []string{"listening on", "Redis", "Timeout ", "pool starvation", "heartbeat", "Microsoft.Hosting", "Application started"}, dotnetLine},
 	{"PostgreSQL", FromServer, []string{":  "}, postgresLine},
 	{"Container Apps system log", FromPlatform, []string{"Warning", "Normal", "Error"}, containerAppsLine},
-	{"Kubernetes events", FromKubernetes, []string{"Warning", "Normal"}, kubeEventLine},
-	{"Node.js", FromServer, []string{"FATAL ERROR", "EADDRINUSE", "Cannot find module", "SyntaxError", "ERR_MODULE", "istening", "unning on"}, nodeLine},
+	{"Kubernetes events", FromKubernetes, []string{"Warning", "Normal", "No resources found"}, kubeEventLine},
+	{"Node.js", FromServer, []string{"FATAL ERROR", "EADDRINUSE", "Cannot find module", "SyntaxError", "ERR_MODULE"}, nodeLine},
+	{"console", FromServer, []string{"istening", "LISTENING", "unning on"}, listeningLine},
 }
 
 const (

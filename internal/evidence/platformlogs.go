@@ -29,6 +29,7 @@ func (s *sheet) rowLine(row *sheetRow, when, message, app int) *logLine {
 }
 
 var (
+	wholeID       = expression(`^[0-9a-f]{12,64}$`)
 	platformState = expression(`State: (\w+), Action: (\w+)`)
 	lastError     = expression(`LastError: (\w+)`)
 	lastTime      = expression(`LastErrorTimestamp: ([^,)]+)`)
@@ -40,14 +41,17 @@ var (
 //
 // https://learn.microsoft.com/azure/azure-monitor/reference/tables/appserviceplatformlogs
 func (b *builder) platformLogs(s *sheet) error {
-	when, message, level, app := s.timeColumn(), s.column("Message"), s.column("Level"), s.column("SiteName", "ContainerId", "_ResourceId")
+	when, message, level, app := s.timeColumn(), s.column("Message"), s.column("Level"), s.column("SiteName", "_ResourceId", "ContainerId")
 	log := b.newLog(s.file.name)
 	log.log.As, log.origin = "AppServicePlatformLogs", FromPlatform
 	for _, row := range s.newestLast(when) {
 		l := s.rowLine(&row, when, message, app)
 		log.log.Lines++
 		log.covers(l)
-		e := platformMessage(l, row.cell(level), l.text)
+		e, ok := siteMessage(l, &log.state, l.text)
+		if !ok || e.Kind == "" {
+			e = platformMessage(l, row.cell(level), l.text)
+		}
 		if m := platformState().FindStringSubmatch(l.text); m != nil && (e.Kind == "" || e.Kind == PlatformNote) {
 			platformSite(&e, m[1], m[2])
 		}
@@ -63,6 +67,9 @@ func (b *builder) platformLogs(s *sheet) error {
 		}
 		if e.App == "" {
 			e.App = l.app
+		}
+		if wholeID().MatchString(e.App) {
+			e.App = "" // each start has another, so it names no app
 		}
 		if e.Kind != "" {
 			log.take(e, l)

@@ -17,6 +17,15 @@ func (b *builder) parseProbeText(f *file) bool {
 	if len(f.data) > 1<<20 {
 		return false
 	}
+	found := b.probeLines(f)
+	if found {
+		b.input(f, "probe settings", "")
+	}
+	return found
+}
+
+// probeLines takes in the lines of a text that are about a probe.
+func (b *builder) probeLines(f *file) bool {
 	found := false
 	n := 0
 	for line := range bytes.Lines(f.data) {
@@ -44,9 +53,6 @@ func (b *builder) parseProbeText(f *file) bool {
 		}
 		b.c.Config.Probes = append(b.c.Config.Probes, p)
 		found = true
-	}
-	if found {
-		b.input(f, "probe settings", "")
 	}
 	return found
 }

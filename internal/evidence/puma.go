@@ -5,7 +5,7 @@ import "strings"
 var (
 	pumaHead    = expression(`^(?:\[(\d+)\] )?(?:\* |- |! |Puma |=== puma)(.*)$`)
 	pumaWorker  = expression(`Worker (\d+) \(PID: (\d+)\) booted(?: in ([\d.]+)s)?, phase: (\d+)`)
-	pumaTimeout = expression(`Terminating timed out worker(?: \(worker failed to check in within (\d+) seconds\))?: (\d+)`)
+	pumaTimeout = expression(`Terminating timed out worker(?: \([Ww]orker(?: \d+)? failed to check in within (\d+) seconds\))?: (\d+)`)
 	pumaListen  = expression(`Listening on (\S+)`)
 	pumaThreads = expression(`(?:Min threads|Max threads|Workers): (\d+)`)
 	pumaVersion = expression(`[Pp]uma version: ([\d.]+)`)

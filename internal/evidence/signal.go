@@ -68,11 +68,11 @@ func (c *Case) Has(s Signal) bool {
 	case HasRefaultRate:
 		return rate(func(r *Reading) Value { return r.Vmstat.WorkingsetRefaultFile })
 	case HasMemoryPSI:
-		return level(func(r *Reading) Value { return r.PSI.Memory.Some.Avg10 })
+		return level(func(r *Reading) Value { return r.PSI.Memory.Some.Avg10.Else(r.PSI.Memory.Some.Total) })
 	case HasCPUPSI:
-		return level(func(r *Reading) Value { return r.PSI.CPU.Some.Avg10 })
+		return level(func(r *Reading) Value { return r.PSI.CPU.Some.Avg10.Else(r.PSI.CPU.Some.Total) })
 	case HasIOPSI:
-		return level(func(r *Reading) Value { return r.PSI.IO.Some.Avg10 })
+		return level(func(r *Reading) Value { return r.PSI.IO.Some.Avg10.Else(r.PSI.IO.Some.Total) })
 	case HasCPURate:
 		return rate(func(r *Reading) Value { return r.CPU.User }) ||
 			slices.ContainsFunc(c.Activities, func(a Activity) bool { return a.User.Known && !a.SinceBoot })
@@ -90,7 +90,9 @@ func (c *Case) hasMore(s Signal) bool {
 	case HasCgroupMem:
 		return c.anyCgroup(func(g *Cgroup) bool { return g.Memory.Current.Known || g.Memory.EventMax.Known || g.Memory.Anon.Known })
 	case HasCgroupCPU:
-		return c.anyCgroup(func(g *Cgroup) bool { return g.CPU.UsageMicros.Known || g.CPU.Periods.Known })
+		return c.anyCgroup(func(g *Cgroup) bool {
+			return g.CPU.UsageMicros.Known || g.CPU.Periods.Known || g.CPU.QuotaMicros.Known || g.CPU.QuotaMicros.Unlimited
+		})
 	case HasThrottle:
 		return slices.ContainsFunc(c.CgroupPaths(), func(path string) bool {
 			return c.Delta(OfCgroup(path, func(g *Cgroup) Value { return g.CPU.Periods })).Known
@@ -110,7 +112,7 @@ func (c *Case) hasMore(s Signal) bool {
 	case HasServerLog:
 		return log(FromServer)
 	case HasPlatformLog:
-		return log(FromPlatform, FromKubernetes, FromDocker)
+		return log(FromPlatform, FromKubernetes, FromDocker, FromSystem)
 	case HasContainers:
 		return len(c.Containers) > 0
 	case HasRequests:

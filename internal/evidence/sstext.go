@@ -119,6 +119,9 @@ func (r *Reading) absorb(o *Reading) {
 		}
 		r.Listeners = append(r.Listeners, l)
 	}
+	if o.Meminfo.MemTotal.Known && !r.Meminfo.MemTotal.Known {
+		r.Meminfo = o.Meminfo
+	}
 	if o.Netstat.ListenDrops.Known || o.Netstat.ListenOverflows.Known || o.Netstat.TCPTimeouts.Known {
 		r.Netstat = o.Netstat
 	}

@@ -97,6 +97,9 @@ func headingSpoilt(first []byte) bool {
 	if _, _, ok := stamp(string(first[:min(len(first), 128)])); ok {
 		return true
 	}
+	if line := string(first[:min(len(first), 512)]); kmsgPrefix().MatchString(line) || syslogPrefix().MatchString(line) {
+		return true
+	}
 	return bytes.ContainsAny(first, "{}=")
 }
 

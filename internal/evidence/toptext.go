@@ -21,6 +21,7 @@ func (b *builder) parseTop(f *file) bool {
 	}
 	found, n := false, 0
 	var heading []string
+	memory := emptyReading("").Meminfo
 	for line := range bytes.Lines(f.data) {
 		n++
 		text := strings.TrimSpace(string(line[:min(len(line), 4096)]))
@@ -28,6 +29,7 @@ func (b *builder) parseTop(f *file) bool {
 		case topCPU().MatchString(text):
 			b.topActivity(f, n, text)
 			found = true
+		case topMemoryLine(&memory, Source{File: f.name, Line: n}, text):
 		case topTasks().MatchString(text), topLoad().MatchString(text) && strings.HasPrefix(text, "top"):
 			found = true
 		case strings.HasPrefix(text, "PID "):
@@ -40,6 +42,9 @@ func (b *builder) parseTop(f *file) bool {
 		}
 	}
 	if found {
+		if memory.MemTotal.Known {
+			b.keepMemory(f, &memory)
+		}
 		b.input(f, "top", "")
 	}
 	return found

@@ -5,7 +5,10 @@ import "strings"
 var (
 	composePrefix = expression(`^([A-Za-z][\w.-]{0,80}?) +\| `)
 	criPrefix     = expression(`^(` + iso + `) (stdout|stderr) [FP] `)
-	syslogPrefix  = expression(`^(?:` + iso + `|\pL{3,9}\.? +\d{1,2} \d{2}:\d{2}:\d{2}|\d{1,2} \pL{3,9}\.? \d{2}:\d{2}:\d{2}|\pL{3,9} \d{1,2} \d{2}:\d{2}:\d{2}) [^\s\[]\S* ([\w./-]+)(?:\[\d+\])?: `)
+	syslogPrefix  = expression(`^(?:` + iso + `|\pL{3,9}\.? +\d{1,2} \d{2}:\d{2}:\d{2}|\d{1,2} \pL{3,9}\.? \d{2}:\d{2}:\d{2}|\pL{3,9} \d{1,2} \d{2}:\d{2}:\d{2}) ([^\s\[]\S*) ([\w./-]+)(?:\[\d+\])?: `)
+	// noMachine stands where syslog has the machine's name, and is none: levels,
+	// and the first words of App Service's messages ("Starting container: …").
+	noMachine     = expression(`^(?:FATAL|CRITICAL|SEVERE|ERROR|WARN|WARNING|NOTICE|INFO|DEBUG|TRACE|Starting|Stopping|Site|Pulling|Container|Image)$`)
 	kubectlPrefix = expression(`^\[pod/([\w.-]+)/[\w.-]+\] `)
 )
 
@@ -23,8 +26,8 @@ func unwrap(n int, file, text string) *logLine {
 		l.at, _ = parseISO(text[m[2]:m[3]])
 		text = text[m[1]:]
 	}
-	if m := syslogPrefix().FindStringSubmatchIndex(text); m != nil {
-		program := text[m[2]:m[3]]
+	if m := syslogPrefix().FindStringSubmatchIndex(text); m != nil && !noMachine().MatchString(text[m[2]:m[3]]) {
+		program := text[m[4]:m[5]]
 		if at, _, ok := stamp(text); ok {
 			l.at = at
 		}

@@ -7,6 +7,9 @@ var (
 	uwsgiCores   = expression(`^mapped \d+ bytes \(\d+ KB\) for (\d+) cores?`)
 	uwsgiStart   = expression(`\*\*\* Starting uWSGI ([\w.+-]+)`)
 	uwsgiSpawn   = expression(`spawned uWSGI worker (\d+) (?:\(and the only\) )?\(pid: (\d+), cores: (\d+)\)`)
+	uwsgiAgain   = expression(`Respawned uWSGI worker \d+ \(new pid: (\d+)\)`)
+	uwsgiEnded   = expression(`worker \d+ killed successfully \(pid: (\d+)\)`)
+	uwsgiLived   = expression(`worker \d+ lifetime reached`)
 	uwsgiDied    = expression(`DAMN ! worker (\d+) \(pid: (\d+)\) died(?:, killed by signal (\d+))?`)
 	uwsgiHara    = expression(`HARAKIRI ON WORKER (\d+) \(pid: (\d+)`)
 	uwsgiBound   = expression(`socket \d+ bound to (?:TCP|UNIX) address (\S+)`)
@@ -40,6 +43,10 @@ func uwsgiLine(l *logLine, s *logState) (Event, bool) {
 		e.Kind, e.Version = ServerStarted, s.version
 	case uwsgiSpawn().MatchString(text):
 		e.Kind, e.PID = WorkerBoot, atoi(uwsgiSpawn().FindStringSubmatch(text)[2])
+	case uwsgiAgain().MatchString(text):
+		e.Kind, e.PID = WorkerBoot, atoi(uwsgiAgain().FindStringSubmatch(text)[1])
+	case uwsgiEnded().MatchString(text):
+		e.Kind, e.PID = WorkerExit, atoi(uwsgiEnded().FindStringSubmatch(text)[1])
 	case uwsgiDied().MatchString(text):
 		m := uwsgiDied().FindStringSubmatch(text)
 		e.Kind, e.PID, e.Signal = WorkerExit, atoi(m[2]), atoi(m[3])
@@ -55,7 +62,7 @@ func uwsgiLine(l *logLine, s *logState) (Event, bool) {
 		e.Kind, e.Elapsed = WorkerReady, l.number(uwsgiReady().FindStringSubmatch(text)[1], "seconds", Seconds)
 	case uwsgiNoApp().MatchString(text):
 		e.Kind = AppLoadFailed
-	case uwsgiMode().MatchString(text), uwsgiRequest().MatchString(text), strings.Contains(text, "uWSGI"), strings.Contains(text, "uwsgi"):
+	case uwsgiMode().MatchString(text), uwsgiRequest().MatchString(text), uwsgiLived().MatchString(text), strings.Contains(text, "uWSGI"), strings.Contains(text, "uwsgi"):
 	default:
 		return Event{}, false
 	}

@@ -36,6 +36,12 @@ func (e *Exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
+// Labels are bounded: much of them comes from what is watched.
+const (
+	widestName  = 100
+	widestLabel = 200
+)
+
 func (e *Exporter) collect(ch chan<- prometheus.Metric, s *gauge.Server) {
 	netns := ""
 	if s.NetNS != 0 {
@@ -43,7 +49,7 @@ func (e *Exporter) collect(ch chan<- prometheus.Metric, s *gauge.Server) {
 	}
 	listen := make([]string, len(s.Sockets))
 	for i := range s.Sockets {
-		listen[i] = s.Sockets[i].Address()
+		listen[i] = watch.Clean(s.Sockets[i].Address(), widestLabel)
 	}
 	name := e.unique(s, listen, netns)
 	for i, address := range listen {
@@ -52,7 +58,7 @@ func (e *Exporter) collect(ch chan<- prometheus.Metric, s *gauge.Server) {
 		}
 	}
 	if s.PID != 0 {
-		collectServer(ch, s, []string{name, string(s.Kind), strings.Join(listen, ","), netns})
+		collectServer(ch, s, []string{name, string(s.Kind), watch.Clean(strings.Join(listen, ","), widestLabel), netns})
 	}
 }
 
@@ -86,7 +92,7 @@ func collectSocket(ch chan<- prometheus.Metric, s *gauge.Server, address string,
 	limits, closed, turned := zero, zero, zero
 	for i := range s.Sockets {
 		k := &s.Sockets[i]
-		if k.Address() != address {
+		if watch.Clean(k.Address(), widestLabel) != address {
 			continue
 		}
 		waiting += float64(k.Queue)
@@ -112,7 +118,7 @@ func collectSocket(ch chan<- prometheus.Metric, s *gauge.Server, address string,
 // unique names a server; one that shares its name and an address with another
 // gets the number of its socket as well.
 func (e *Exporter) unique(s *gauge.Server, listen []string, netns string) string {
-	name := strings.ToValidUTF8(cmp.Or(s.Name, "unknown"), "�")
+	name := cmp.Or(watch.Clean(s.Name, widestName), "unknown")
 	id := func(address string) string { return name + "\x00" + address + "\x00" + netns }
 	if slices.ContainsFunc(listen, func(address string) bool { return slices.Contains(e.ids, id(address)) }) {
 		name += " " + strconv.FormatUint(s.Sockets[0].Inode, 10)

@@ -79,7 +79,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func (o *options) listen() (err error) {
-	o.listener, err = net.Listen("tcp", o.address.String())
+	network := "tcp4"
+	if o.address.Addr().Is6() {
+		network = "tcp6" // [::] alone would be all of IPv4 as well
+	}
+	o.listener, err = net.Listen(network, o.address.String())
 	return err
 }
 
@@ -110,7 +114,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 		return o, fmt.Errorf("it takes one address to serve at, not %d: see brink-exporter --help", f.NArg())
 	case o.every < soonest:
 		return o, fmt.Errorf("--every %v: it must be %v or more", o.every, soonest)
-	case o.lasts < 0:
+	case f.Changed("for") && o.lasts <= 0:
 		return o, fmt.Errorf("--for %v: it must be above 0", o.lasts)
 	}
 	o.address, err = parseAddress(f.Arg(0))
@@ -132,7 +136,7 @@ func parseAddress(text string) (netip.AddrPort, error) {
 	if err != nil || addr.Port() == 0 {
 		return addr, fmt.Errorf("%q is no address to serve at: it must be a port, which is then on 127.0.0.1, or like 192.0.2.1:9464", text)
 	}
-	return addr, nil
+	return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port()), nil
 }
 
 // serve takes readings and serves metrics until ctx ends.

@@ -149,13 +149,30 @@ brink_accept_queue_limit_connections{netns="",server="gunicorn app:app 9",socket
 	}
 }
 
-// Names that a process gives itself may hold anything.
+// Names that a process gives itself, and paths of its sockets, may hold anything
+// and be of any length. A label is one printable line of at most 100 characters,
+// or 200 where it holds addresses.
 func TestNamesThatAreNoText(t *testing.T) {
-	snap := reading()
-	snap.Servers[0].Name = "app\xff\n\""
-	want := workers.name + `{kind="gunicorn sync",listen="127.0.0.1:8000",netns="",server="app�\n\""} 4`
-	if lines := scrape(t, &Exporter{snap: snap}); !slices.Contains(lines, want) {
-		t.Errorf("no %s in\n%s", want, strings.Join(lines, "\n"))
+	for _, c := range []struct{ name, path, server, listen string }{
+		{"app\xff\n\"", "", `app� \"`, "127.0.0.1:8000"},
+		{"a\n\x1b[2Jb", "/run/a\nb\u202e.sock", "a [2Jb", "unix:/run/a b .sock"},
+		{strings.Repeat("x", 5000), "", strings.Repeat("x", 99) + "…", "127.0.0.1:8000"},
+		{"\n", "/" + strings.Repeat("y", 300), "unknown", "unix:/" + strings.Repeat("y", 193) + "…"},
+	} {
+		snap := reading()
+		snap.Servers[0].Name = c.name
+		if c.path != "" {
+			snap.Servers[0].Sockets[0].Local, snap.Servers[0].Sockets[0].Path = netip.AddrPort{}, c.path
+		}
+		want := workers.name + `{kind="gunicorn sync",listen="` + c.listen + `",netns="",server="` + c.server + `"} 4`
+		lines := scrape(t, &Exporter{snap: snap})
+		if !slices.Contains(lines, want) {
+			t.Errorf("no %s in\n%s", want, strings.Join(lines, "\n"))
+		}
+		want = queue.name + `{netns="",server="` + c.server + `",socket="` + c.listen + `"} 2`
+		if !slices.Contains(lines, want) {
+			t.Errorf("no %s in\n%s", want, strings.Join(lines, "\n"))
+		}
 	}
 }
 

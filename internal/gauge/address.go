@@ -72,9 +72,16 @@ func (g *Gauge) wants(l *listener) bool {
 }
 
 // wantsUnix reports whether Unix sockets may be among them. Apps that are
-// followed serve TCP.
+// followed serve TCP, unless they were found at a Unix socket before.
 func (g *Gauge) wantsUnix() bool {
-	return g.apps == nil && (len(g.cfg.Listen) == 0 || slices.ContainsFunc(g.cfg.Listen, func(a Address) bool { return a.Path != "" }))
+	if g.apps != nil {
+		return slices.ContainsFunc(g.servers, (*server).onUnix)
+	}
+	return len(g.cfg.Listen) == 0 || slices.ContainsFunc(g.cfg.Listen, func(a Address) bool { return a.Path != "" })
+}
+
+func (s *server) onUnix() bool {
+	return slices.ContainsFunc(s.Sockets, func(k Socket) bool { return k.Path != "" })
 }
 
 // asksFor reports whether a Unix socket is one of those that were named.

@@ -12,7 +12,8 @@ type App struct {
 	// PIDs are its processes, in any order. One that has ended is stepped over.
 	PIDs []int
 	// Listen is where it serves; the zero AddrPort stands for all TCP sockets
-	// that its processes listen on.
+	// that its processes listen on, and for the Unix sockets that were known
+	// before.
 	Listen netip.AddrPort
 	// Args is its command line. Without it the kernel is asked, which takes the
 	// process's mmap lock.
@@ -37,9 +38,11 @@ type followed struct {
 }
 
 // Follow makes the gauge look at these apps, and at nothing else. It is cheap
-// and allocates nothing while they stay the same.
+// and allocates nothing while they stay the same. Where the servers that the
+// gauge has found by itself are these apps, it goes on with them.
 func (g *Gauge) Follow(apps []App) {
-	if g.apps == nil {
+	first := g.apps == nil
+	if first {
 		g.apps = []*followed{}
 	}
 	changed := len(apps) < len(g.apps)
@@ -57,7 +60,63 @@ func (g *Gauge) Follow(apps []App) {
 		}
 		changed = true
 	}
+	if first && g.keep() {
+		g.kept = true
+		return
+	}
+	g.kept = g.kept && !changed
 	g.rescan.wanted = g.rescan.wanted || changed
+}
+
+// keep goes on with the servers that belong to the apps, and reports whether
+// these are all that there is to the apps. The last search has looked at every
+// process, unless it was told to look at certain ones.
+func (g *Gauge) keep() bool {
+	if g.rescan.at.IsZero() || g.rescan.wanted || len(g.cfg.Listen) > 0 || len(g.cfg.PIDs) > 0 {
+		return false
+	}
+	owner := make(map[*server]*followed, len(g.servers))
+	for _, f := range g.apps {
+		for _, pid := range f.PIDs {
+			found := false
+			for _, s := range g.servers { // one for each pool of a php-fpm
+				if !s.has(pid) {
+					continue
+				}
+				if owner[s] != nil && owner[s] != f || !f.wantsAll(s) {
+					return false
+				}
+				owner[s], found = f, true
+			}
+			if !found {
+				return false
+			}
+		}
+	}
+	kept := g.servers[:0]
+	for _, s := range g.servers {
+		if s.app = owner[s]; s.app == nil {
+			s.close()
+			continue
+		}
+		kept = append(kept, s)
+	}
+	clear(g.servers[len(kept):])
+	g.servers = kept
+	clear(g.unclaimed)
+	g.markUnclaimed(kept, nil)
+	return true
+}
+
+func (s *server) has(pid int) bool {
+	return slices.ContainsFunc(s.procs, func(q *proc) bool { return q.p.PID() == pid })
+}
+
+// wantsAll reports whether the app serves at all sockets of a server.
+func (f *followed) wantsAll(s *server) bool {
+	return !slices.ContainsFunc(s.Sockets, func(k Socket) bool {
+		return f.Listen.IsValid() && (k.Path != "" || !f.listen.matches(k.Local))
+	})
 }
 
 func follow(a *App) *followed {

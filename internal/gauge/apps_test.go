@@ -184,3 +184,62 @@ func TestFollowingAllocatesNothing(t *testing.T) {
 		t.Errorf("busy %v, want 2: %s", load.Busy, fmt.Sprint(load))
 	}
 }
+
+// Following what the gauge has found goes on with it, without looking for it
+// again, at a Unix socket too; others are let go of.
+func TestFollowsWhatItHasFound(t *testing.T) {
+	t.Parallel()
+	a, b, other := gunicornWith(t, "", "-w", "2"), gunicornOnUnixSocket(t, "", "-w", "1"), gunicornWith(t, "", "-w", "1")
+	g := watching(t, Config{Brief: true})
+	found := func() (apps []App) {
+		for _, s := range sample(t, g).Servers {
+			if s.PID == a.Process.Pid && len(s.Processes) == 3 || s.PID == b.Process.Pid && len(s.Processes) == 2 {
+				app := App{}
+				for _, q := range s.Processes {
+					app.PIDs = append(app.PIDs, q.PID)
+				}
+				apps = append(apps, app)
+			}
+		}
+		return apps
+	}
+	var apps []App
+	eventually(t, "both are found", func() bool { apps = found(); return len(apps) == 2 })
+	g.Follow(apps)
+	if len(g.servers) != 2 || g.rescan.wanted || slices.ContainsFunc(g.servers, func(s *server) bool { return s.has(other.Process.Pid) }) {
+		t.Errorf("%d servers are kept, want 2; another search: %v", len(g.servers), g.rescan.wanted)
+	}
+	hold(t, 2, a.url("?1000"))
+	for range 3 {
+		sendToUnixSocket(t, b)
+	}
+	eventually(t, "both are busy", func() bool {
+		sample(t, g)
+		return g.Load(0).Busy.Plus(g.Load(1).Busy) == num(3) && g.Load(0).Queued.Plus(g.Load(1).Queued) == num(2)
+	})
+	if n := len(g.snap.Servers); n != 2 {
+		t.Errorf("%d servers are told, want 2", n)
+	}
+}
+
+// A listener that is beyond the descriptors which are looked at in every
+// process is found all the same.
+func TestListenerBehindManyFiles(t *testing.T) {
+	t.Parallel()
+	const py = `
+import os, socket, sys
+s = socket.socket()
+for i in range(400): os.dup(0)
+l = socket.socket()
+l.bind(("127.0.0.1", int(sys.argv[1])))
+l.listen(5)
+l.accept()
+import time
+time.sleep(1000)
+`
+	port := freePort(t)
+	p := launch(t, port, map[string]string{"server.py": py}, nil, "/usr/bin/python3", "server.py", strconv.Itoa(port))
+	if s := only(t, watching(t, onPort(port))); s.PID != p.Process.Pid {
+		t.Errorf("the server is process %d, want %d", s.PID, p.Process.Pid)
+	}
+}

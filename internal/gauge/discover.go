@@ -1,7 +1,6 @@
 package gauge
 
 import (
-	"cmp"
 	"errors"
 	"runtime"
 	"slices"
@@ -45,9 +44,13 @@ func (r *rescan) due(now time.Time, changed, told bool) bool {
 
 // listenersChanged reports whether a socket listens that no server was found
 // for, or looked for in vain. Unix sockets come and go much, and are mostly of no
-// interest: for them it is soon enough after a while.
+// interest, as are all that are new where servers are followed that were found
+// before: for them it is soon enough after a while.
 func (g *Gauge) listenersChanged(now time.Time) bool {
 	early := now.Sub(g.rescan.at) < rescanEvery
+	if early && g.kept {
+		return false
+	}
 	for _, sp := range g.spaces {
 		for i := range sp.sockets {
 			l := &sp.sockets[i]
@@ -75,7 +78,15 @@ type holder struct {
 	ppid   int
 	space  *space
 	inodes []uint64
-	top    int // index of the topmost holder that shares a socket with it
+	fds    []kernel.FD // nil if there are more than were looked at
+	// What grouping finds out.
+	pid   int
+	start uint64
+	top   int  // index of the topmost holder above it
+	head  bool // it is that of others
+	// undecided: forked a moment ago for one of several pools.
+	undecided bool
+	taken     bool // p belongs to a server
 }
 
 // discover looks through all processes, or those of the apps that are followed.
@@ -84,13 +95,16 @@ func (g *Gauge) discover(now time.Time) error {
 	defer runtime.UnlockOSThread()
 	began := threadClock()
 	scan := scan{g: g, parents: map[int]int{}}
+	if g.showsOrphans() {
+		scan.own = g.ownFDs() // before it is more
+	}
 	for _, app := range g.apps {
 		for _, pid := range app.PIDs {
 			scan.look(pid, app)
 		}
 	}
 	if g.apps == nil {
-		pids, err := g.fs.PIDs()
+		pids, err := g.fs.UserPIDs()
 		if err != nil {
 			return err
 		}
@@ -99,7 +113,7 @@ func (g *Gauge) discover(now time.Time) error {
 			scan.look(pid, nil)
 		}
 	}
-	scan.group()
+	scan.lookFurther()
 	g.adopt(&scan)
 	g.rescan = rescan{at: now, spent: threadClock() - began}
 	return nil
@@ -110,48 +124,122 @@ type scan struct {
 	g       *Gauge
 	parents map[int]int
 	holders []holder
+	long    []held // processes with more files than were looked at
 	fds     []kernel.FD
+	own     []kernel.FD // of this process
 }
 
-func (c *scan) look(pid int, app *followed) {
-	p, err := c.g.fs.OpenProcess(pid)
+// held is a process, and whose it is.
+type held struct {
+	pid int
+	app *followed
+}
+
+const (
+	// firstFDs are looked at in each process: servers open their listeners
+	// early, and what comes later is mostly connections.
+	firstFDs = 256
+	// mostFDs is looked at if the process of a listener has not been found.
+	mostFDs = 16 << 10
+)
+
+func (c *scan) look(pid int, app *followed) { c.lookAt(held{pid, app}, firstFDs) }
+
+// lookFurther looks through all files of the processes that have many, if that
+// may find the process of a listener.
+func (c *scan) lookFurther() {
+	if len(c.long) == 0 || !c.misses() {
+		return
+	}
+	for _, h := range c.long {
+		c.lookAt(h, mostFDs)
+	}
+}
+
+// misses reports whether a listener that is wanted belongs to nobody so far.
+func (c *scan) misses() bool {
+	for _, sp := range c.g.spaces {
+		for i := range sp.sockets {
+			l := &sp.sockets[i]
+			holds := func(h holder) bool { return slices.Contains(h.inodes, l.Inode) }
+			if c.g.wants(l) && !slices.ContainsFunc(c.holders, holds) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *scan) lookAt(of held, most int) {
+	p, err := c.g.fs.Approach(of.pid)
 	if err != nil {
 		return
 	}
-	h, err := c.holderOf(p, app)
-	if err != nil || len(h.inodes) == 0 {
-		p.Close()
+	h := holder{p: p, app: of.app}
+	more, err := c.lookInto(&h, most)
+	if err == nil && len(h.inodes) > 0 {
+		c.holders = append(c.holders, h)
 		return
 	}
-	c.holders = append(c.holders, h)
+	p.Close()
+	if more && most == firstFDs {
+		c.long = append(c.long, of)
+	}
 }
 
-func (c *scan) holderOf(p *kernel.Process, app *followed) (h holder, err error) {
-	var stat kernel.PIDStat
-	if err := p.Stat(&stat); err != nil {
-		return h, err
+// lookInto looks at the lowest most files of a process; more says that it has
+// others.
+func (c *scan) lookInto(h *holder, most int) (more bool, err error) {
+	asked := c.g.cfg.PIDs
+	if len(asked) > 0 { // and one of them may be its parent
+		if err := c.meet(h); err != nil {
+			return false, err
+		}
 	}
-	c.parents[p.PID()] = stat.PPID
-	h = holder{p: p, app: app, ppid: stat.PPID}
-	// The init system opens sockets for services that it starts later; this
-	// process is of interest only to those who ask for it.
-	isInit := p.PID() == 1 && (stat.Comm == "systemd" || stat.Comm == "init")
-	if isInit || p.PID() == c.g.self && !slices.Contains(c.g.cfg.PIDs, p.PID()) {
-		return h, nil
+	if h.p.PID() == c.g.self && !slices.Contains(asked, c.g.self) {
+		return false, nil // of interest only to those who ask for it
 	}
-	if c.fds, err = p.FDs(c.fds[:0]); err != nil {
-		return h, err
+	if c.fds, more, err = h.p.FirstFDs(most, c.fds[:0]); err != nil || !slices.ContainsFunc(c.fds, isSocket) {
+		return more, err
 	}
-	if h.space, err = c.space(p); err != nil {
-		return h, err
+	if h.space, err = c.space(h.p); err != nil {
+		return more, err
 	}
 	for _, fd := range c.fds {
-		if l := h.space.listener(fd.Inode); fd.Inode != 0 && l != nil && c.wants(app, l) {
+		if l := h.space.listener(fd.Inode); isSocket(fd) && l != nil && c.wants(h.app, l) {
 			h.inodes = append(h.inodes, fd.Inode)
 		}
 	}
-	return h, nil
+	if len(h.inodes) == 0 {
+		return more, nil
+	}
+	if !more {
+		h.fds = slices.Clone(c.fds)
+	}
+	if len(asked) > 0 {
+		return more, nil
+	}
+	return more, c.meet(h)
 }
+
+// meet reads who the process is. The init system opens sockets for services
+// that it starts later.
+func (c *scan) meet(h *holder) error {
+	if err := h.p.Meet(); err != nil {
+		return err
+	}
+	stat := h.p.LastStat()
+	h.ppid = stat.PPID
+	c.parents[h.p.PID()] = stat.PPID
+	if h.p.PID() == 1 && (stat.Comm == "systemd" || stat.Comm == "init") {
+		return errInit
+	}
+	return nil
+}
+
+var errInit = errors.New("the init system serves nothing")
+
+func isSocket(fd kernel.FD) bool { return fd.Inode != 0 }
 
 func (c *scan) wants(app *followed, l *listener) bool {
 	if app != nil {
@@ -183,133 +271,38 @@ func (c *scan) space(p *kernel.Process) (*space, error) {
 	return sp, nil
 }
 
-// group finds for each holder the topmost one above it that shares a socket.
-func (c *scan) group() {
-	at := make(map[int]int, len(c.holders))
-	for i := range c.holders {
-		at[c.holders[i].p.PID()] = i
-	}
-	for i := range c.holders {
-		top := i
-		// A pid that was reused while we looked could make a circle.
-		for range c.holders {
-			up, ok := at[c.holders[top].ppid]
-			if !ok || !overlap(c.holders[up].inodes, c.holders[i].inodes) {
-				break
-			}
-			top = up
-		}
-		c.holders[i].top = top
-	}
-}
-
-func overlap(a, b []uint64) bool {
-	return slices.ContainsFunc(a, func(inode uint64) bool { return slices.Contains(b, inode) })
-}
-
-// adopt makes servers of the holders, keeping what is known of those that were
-// there before.
-func (g *Gauge) adopt(c *scan) {
-	var found []*server
-	for i := range c.holders {
-		h := &c.holders[i]
-		if h.top != i {
-			continue
-		}
-		if s := g.serverOf(c, i); s != nil {
-			found = append(found, s)
-		}
-	}
-	for i := range c.holders {
-		if h := &c.holders[i]; h.p != nil {
-			h.p.Close()
-		}
-	}
-	for _, s := range g.servers {
-		if !slices.Contains(found, s) {
-			s.close()
-		}
-	}
-	g.servers = append(found, g.orphans(found)...)
-	slices.SortStableFunc(g.servers, func(a, b *server) int {
-		return cmp.Or(a.Sockets[0].Local.Compare(b.Sockets[0].Local), cmp.Compare(a.Sockets[0].Path, b.Sockets[0].Path), cmp.Compare(a.PID, b.PID))
-	})
-}
-
-// serverOf is the server of the holder at index top, nil if it was not asked
-// for.
-func (g *Gauge) serverOf(c *scan, top int) *server {
-	h := &c.holders[top]
-	if !g.asked(c, top) {
-		return nil
-	}
-	var s *server
-	for _, known := range g.servers {
-		if known.PID == h.p.PID() && known.StartTicks == h.p.StartTicks() {
-			s = known
-		}
-	}
-	if s == nil {
-		s = newServer(h.space)
-	}
-	s.app = h.app
-	if !h.space.own {
-		h.space.pid = h.p.PID() // it lasts as long as there is something to read
-	}
-	for i := range c.holders {
-		member := &c.holders[i]
-		if member.top != top {
-			continue
-		}
-		for _, inode := range member.inodes {
-			s.addSocket(h.space.listener(inode))
-		}
-		if s.process(member.p.PID(), member.p.StartTicks()) == nil {
-			s.addProcess(member.p, i == top)
-			member.p = nil // the server's now
-		}
-	}
-	s.recognitions = 0
-	return s
-}
-
-// asked reports whether one of the processes asked for is in the tree of the
-// server, or above it.
-func (g *Gauge) asked(c *scan, top int) bool {
-	if g.apps != nil || len(g.cfg.PIDs) == 0 {
-		return true
-	}
-	for i := range c.holders {
-		if c.holders[i].top == top && slices.Contains(g.cfg.PIDs, c.holders[i].p.PID()) {
-			return true
-		}
-	}
-	pid := c.holders[top].p.PID()
-	for range c.parents {
-		if slices.Contains(g.cfg.PIDs, pid) {
-			return true
-		}
-		pid = c.parents[pid]
-	}
-	return false
-}
-
 // orphans are the sockets that nobody could be found for: their processes
 // belong to another user or pid namespace, or have just ended.
-func (g *Gauge) orphans(found []*server) []*server {
+func (g *Gauge) orphans(found []*server, own []kernel.FD) []*server {
 	clear(g.unclaimed)
-	if g.apps != nil || len(g.cfg.PIDs) > 0 {
+	if !g.showsOrphans() {
 		g.markUnclaimed(found, nil)
 		return nil
 	}
 	var orphans []*server
 	g.markUnclaimed(found, func(sp *space, l *listener) {
-		s := newServer(sp)
-		s.addSocket(l)
+		if slices.ContainsFunc(own, func(fd kernel.FD) bool { return fd.Inode == l.Inode }) {
+			return
+		}
+		s := g.orphan(l.Inode)
+		if s == nil {
+			s = newServer(sp)
+			s.addSocket(l)
+		}
 		s.Kind, s.Why = UnknownKind, "no process that may be looked at from here has the socket open"
 		orphans = append(orphans, s)
 	})
 	return orphans
+}
+
+// orphan is one of the reading before.
+func (g *Gauge) orphan(inode uint64) *server {
+	for _, s := range g.servers {
+		if len(s.procs) == 0 && s.PID == 0 && s.socket(inode) != nil {
+			return s
+		}
+	}
+	return nil
 }
 
 func (g *Gauge) markUnclaimed(found []*server, each func(*space, *listener)) {
@@ -321,20 +314,24 @@ func (g *Gauge) markUnclaimed(found []*server, each func(*space, *listener)) {
 				continue
 			}
 			g.unclaimed[l.Inode] = true
-			if each != nil && l.path == "" && !g.isOwn(l.Inode) {
+			if each != nil && l.path == "" {
 				each(sp, l)
 			}
 		}
 	}
 }
 
-// isOwn reports whether a socket belongs to this process.
-func (g *Gauge) isOwn(inode uint64) bool {
+// showsOrphans reports whether such sockets are told of: not if it was said
+// whose are.
+func (g *Gauge) showsOrphans() bool { return g.apps == nil && len(g.cfg.PIDs) == 0 }
+
+// ownFDs are the files of this process.
+func (g *Gauge) ownFDs() []kernel.FD {
 	self, err := g.fs.OpenProcess(g.self)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer self.Close()
-	fds, err := self.FDs(nil)
-	return err == nil && slices.ContainsFunc(fds, func(fd kernel.FD) bool { return fd.Inode == inode })
+	fds, _ := self.FDs(nil) // which we may see
+	return fds
 }

@@ -19,7 +19,6 @@ import (
 // measured.
 type flow struct {
 	sole, seen tally      // by the kernel's count, by the connections seen
-	steps      float64    // readings in seen
 	opens      kernel.Num // of the namespace, at the reading before
 	before     level
 	started    bool
@@ -30,6 +29,10 @@ type flow struct {
 type tally struct {
 	elapsed, busy float64 // s, worker-seconds
 	served, came  float64 // requests
+	// Of the readings: how many, the sum of their weights' squares, and the
+	// sums of busy workers and of the squares of these.
+	steps, weights, level, squares float64
+	readings                       int // however old
 }
 
 func (t *tally) fade(left float64) {
@@ -37,6 +40,35 @@ func (t *tally) fade(left float64) {
 	t.busy *= left
 	t.served *= left
 	t.came *= left
+	t.steps *= left
+	t.weights *= left * left
+	t.level *= left
+	t.squares *= left
+}
+
+func (t *tally) see(busy float64) {
+	t.readings++
+	t.steps++
+	t.weights++
+	t.level += busy
+	t.squares += busy * busy
+}
+
+// service is the mean time that a request held a worker, in seconds.
+func (t *tally) service() float64 { return t.busy / t.served }
+
+// error is the standard error of service, as a share of it. Busy time is known
+// from samples: with readings further apart than a request lasts, each is an
+// independent one of a mean. Closer ones miss little of what lies between
+// them, and less the closer they are. What is under way at the ends adds half a
+// request or so for each busy worker.
+func (t *tally) error() float64 {
+	mean := t.level / t.steps
+	independent := t.steps * t.steps / t.weights
+	apart := t.elapsed / t.steps
+	sampling := max(t.squares/t.steps/(mean*mean)-1, 0) / independent * min(apart/t.service(), 1)
+	ends := mean / (t.served * t.served)
+	return math.Sqrt(sampling + ends)
 }
 
 // level is what is in the server at one reading.
@@ -49,6 +81,10 @@ const (
 	// enoughSteps is how many readings a request has to last to be seen for
 	// certain, and its length to be known within some per cent.
 	enoughSteps = 3
+	// fewestReadings is how many tell how much they vary.
+	fewestReadings = 5
+	// mostError is the largest standard error of a service time that is told.
+	mostError = 0.15
 )
 
 // closes tells the kinds that close a connection after each answer.
@@ -57,7 +93,7 @@ func closes(k Kind) bool {
 }
 
 func (f *flow) add(s *server, interval time.Duration) {
-	s.Service, s.Rate = Measure{}, Measure{}
+	s.Service, s.ServiceError, s.Rate = Measure{}, Measure{}, Measure{}
 	if s.rec.pool != onePerProcess || !closes(s.Kind) {
 		return
 	}
@@ -79,8 +115,8 @@ func (f *flow) count(now level, opened kernel.Num, ended, begun, elapsed float64
 	left := math.Exp2(-elapsed / halfLife.Seconds())
 	f.sole.fade(left)
 	f.seen.fade(left)
-	f.steps = f.steps*left + 1
 
+	f.seen.see(float64(now.busy))
 	busy := float64(now.busy+f.before.busy) / 2 * elapsed
 	more := float64(now.queued) - float64(f.before.queued)
 	f.seen.elapsed += elapsed
@@ -88,6 +124,7 @@ func (f *flow) count(now level, opened kernel.Num, ended, begun, elapsed float64
 	f.seen.served += ended
 	f.seen.came += begun + more
 	if opened.Known {
+		f.sole.see(float64(now.busy))
 		f.sole.elapsed += elapsed
 		f.sole.busy += busy
 		f.sole.came += float64(opened.Value)
@@ -136,7 +173,7 @@ next:
 func (f *flow) tell(s *server) {
 	// All of the time has to be covered, or another listener was there.
 	whole := f.sole.elapsed > 0.99*f.seen.elapsed
-	lasting := f.seen.busy >= enoughSteps*f.seen.served*f.seen.elapsed/f.steps
+	lasting := f.seen.busy >= enoughSteps*f.seen.served*f.seen.elapsed/f.seen.steps
 	from := &f.seen
 	switch {
 	case whole && f.sole.served >= enoughServed:
@@ -144,6 +181,10 @@ func (f *flow) tell(s *server) {
 	case f.seen.served < enoughServed || !lasting:
 		return
 	}
-	s.Service = Measure{from.busy / from.served, true}
+	off := from.error()
+	if from.readings < fewestReadings || !(off <= mostError) {
+		return
+	}
+	s.Service, s.ServiceError = Measure{from.service(), true}, Measure{off, true}
 	s.Rate = Measure{max(from.came, 0) / from.elapsed, true}
 }

@@ -55,6 +55,9 @@ type Config struct {
 	// worker waits on. Without it, connections are looked at as often as a
 	// small share of the CPU allows, and where nothing else tells.
 	Detail bool
+	// Brief never looks at connections only to count them: Open is then known
+	// where something else needed the look.
+	Brief bool
 }
 
 // Gauge takes readings of the servers. It is not safe for concurrent use.
@@ -66,11 +69,14 @@ type Gauge struct {
 	spaces  []*space
 	servers []*server
 	apps    []*followed // nil unless Follow was called
+	kept    bool        // they are servers that were found before
 	snap    Snapshot
 	rescan  rescan
+	programs
 	// unclaimed are the listeners whose process has not been found, so that
 	// looking for it again does not become a habit.
 	unclaimed map[uint64]bool
+	askWaits  bool
 }
 
 // New opens what every reading needs. The error is [kernel.ErrUnavailable] on a
@@ -80,7 +86,7 @@ func New(cfg Config) (*Gauge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching servers: %w", err)
 	}
-	g := &Gauge{cfg: cfg, fs: fs, self: os.Getpid(), unclaimed: map[uint64]bool{}}
+	g := &Gauge{cfg: cfg, fs: fs, self: os.Getpid(), unclaimed: map[uint64]bool{}, programs: programs{}}
 	g.page = fs.PageSize().Bytes
 	own, err := ownSpace(fs)
 	if err != nil {
@@ -131,6 +137,7 @@ func (g *Gauge) Sample(now time.Time) (*Snapshot, error) {
 	for _, s := range g.servers {
 		s.settle(g, interval)
 	}
+	g.askWaits = false
 	g.dropEnded()
 	g.fill(now, interval)
 	return &g.snap, nil
@@ -141,7 +148,7 @@ func (g *Gauge) Sample(now time.Time) (*Snapshot, error) {
 func (g *Gauge) dropEnded() {
 	kept := g.servers[:0]
 	for _, s := range g.servers {
-		if s.ended || s.unseen(g) && s.Kind.neverTells() && s.recognitions >= mostRecognitions {
+		if s.ended || s.unseen(g) && s.Kind.neverTells() && s.settled() {
 			s.close()
 			g.rescan.wanted = g.rescan.wanted || s.ended
 			g.giveUp(s)
@@ -188,6 +195,11 @@ func (g *Gauge) giveUp(s *server) {
 		g.unclaimed[s.Sockets[i].Inode] = true
 	}
 }
+
+// AskWaits makes the next reading look at the connections of the servers that
+// hold some, and at what their busy workers wait on. It costs less than
+// [Config].Detail.
+func (g *Gauge) AskWaits() { g.askWaits = true }
 
 // SetDetail switches [Config].Detail from the next reading on.
 func (g *Gauge) SetDetail(on bool) { g.cfg.Detail = on }

@@ -99,6 +99,9 @@ func (id *Identity) base() string {
 		if arg == "-m" && i+2 < len(id.Args) {
 			return id.Args[i+2]
 		}
+		if arg == "-c" || arg == "-e" {
+			return name // and not the program that follows
+		}
 		if !strings.HasPrefix(arg, "-") {
 			return path.Base(arg)
 		}

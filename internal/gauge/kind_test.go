@@ -60,6 +60,7 @@ func TestRecognise(t *testing.T) {
 		{".NET on its own", Identity{Comm: "shop", Args: args("./shop"), Exe: "/srv/shop", Threads: 20, ThreadNames: []string{".NET SigHandler", "shop"}}, nil, 0, DotNet, inside, kernel.Num{}, "shop"},
 		{"Go", Identity{Comm: "caddy", Args: args("caddy run"), Exe: "/usr/bin/caddy", GoPath: "github.com/caddyserver/caddy/v2/cmd/caddy", Threads: 8}, nil, 0, Go, inside, kernel.Num{}, "caddy"},
 		{"the built-in app", Identity{Comm: "brink", Args: args("brink app"), GoPath: "brink/cmd/brink", Threads: 8}, func(id Identity) *Identity { return worker(id, 8, true) }, 4, BrinkApp, onePerProcess, kernel.Num{}, "brink app"},
+		{"a program on the command line", Identity{Comm: "python3", Args: []string{"/usr/bin/python3", "-u", "-c", "import socket\nforged = 1"}, Threads: 1}, nil, 0, UnknownKind, inside, kernel.Num{}, "python3"},
 		{"something else", Identity{Comm: "sshd", Args: args("sshd: listener"), Exe: "/usr/sbin/sshd", Threads: 1}, nil, 0, UnknownKind, inside, kernel.Num{}, "sshd"},
 		{"nothing known", Identity{}, nil, 0, UnknownKind, inside, kernel.Num{}, ""},
 	} {

@@ -1,9 +1,7 @@
 package gauge
 
 import (
-	"debug/buildinfo"
-	"os"
-	"runtime/debug"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -22,11 +20,16 @@ type proc struct {
 	// files is not known; before is that of the reading before.
 	sched, before kernel.SchedStat
 	run, ready    Measure
-	files         descriptors
 	fds           []kernel.FD
-	scanned       bool // fds are of this reading, or nothing has run since
-	denied        bool // we may not see its files
-	epoll         bool
+	// open is how many files were open at the last reading, resting how many
+	// are while the process holds no connection; 0 if that does not tell: a
+	// process that blocks in accept(2) has a number reserved already.
+	open, resting int64
+	// listed says that fds and the process's own stat are as finding the
+	// process has left them.
+	listed  bool
+	scanned bool // fds are of this reading, or nothing has run since
+	epoll   bool
 	// slot is the descriptor that the next accepted connection gets, or that
 	// the present one has; -1 if that is not certain.
 	slot     int
@@ -91,9 +94,9 @@ func (q *proc) stirred(s *server) (ran bool, open int64, err error) {
 	if was > 0 && q.clock > was {
 		q.cpu = float64(q.clock-was) / 1e9
 	}
-	last := q.files.last
-	open = q.files.count()
-	q.files.last = open
+	last := q.open
+	open = q.count()
+	q.open = open
 	if open > 0 && !s.detail {
 		q.sched, q.run, q.ready = kernel.SchedStat{}, Measure{}, Measure{}
 		return !q.scanned || q.clock != was || open != last, open, nil
@@ -112,6 +115,10 @@ func (q *proc) stirred(s *server) (ran bool, open int64, err error) {
 	return !same, open, nil
 }
 
+// count returns the number of open files: 0 if the process has ended or the
+// kernel does not tell.
+func (q *proc) count() int64 { return int64(q.p.FDCount().Value) }
+
 // processClock returns the CPU time of all threads of a process, ended ones
 // included, in ns; -1 if it has ended. It costs a tenth of reading a file of
 // the process. The clock's number is made as clock_getcpuclockid(3) makes it.
@@ -126,7 +133,9 @@ func processClock(pid int) int64 {
 
 // readStat fails with kernel.ErrGone for a process that waits to be reaped.
 func (q *proc) readStat(page uint64) error {
-	if err := q.p.Stat(&q.stat); err != nil {
+	if q.listed {
+		q.stat = q.p.LastStat() // it was read a moment ago
+	} else if err := q.p.Stat(&q.stat); err != nil {
 		return err
 	}
 	if q.stat.State == 'Z' || q.stat.State == 'X' {
@@ -147,7 +156,7 @@ const (
 // due reports whether this is the reading. The pid spreads them.
 func (q *proc) due(s *server) bool {
 	every := uint(thorough)
-	if q.files.resting > 0 {
+	if q.resting > 0 {
 		every = thoroughCounted
 	}
 	return (s.readings+uint(q.p.PID()))%every == 0
@@ -159,13 +168,14 @@ func (q *proc) due(s *server) bool {
 // sockets for nothing else, and costs a twentieth of a listing. It reports
 // whether that told enough.
 func (q *proc) glance(s *server, open int64) bool {
-	if s.rec.pool != onePerProcess || !s.trust.earned() || s.detail || !q.scanned || q.slot < 0 || q.due(s) {
+	if s.rec.pool != onePerProcess || s.detail || !q.scanned || q.slot < 0 || q.due(s) {
 		return false
 	}
-	if open > 0 {
+	trusted := s.trust.earned()
+	if open > 0 && (trusted || !s.young && q.bare()) && (!s.waits || open == q.resting) {
 		return q.glanceByCount(s, open)
 	}
-	if q.stat.Threads != 1 {
+	if open > 0 || !trusted || s.waits || q.stat.Threads != 1 {
 		return false
 	}
 	inode, used, err := q.p.SocketAt(q.slot)
@@ -181,8 +191,16 @@ func (q *proc) glance(s *server, open int64) bool {
 	return true
 }
 
+// bare reports whether the process has no socket but its listener and what it
+// has accepted from it. Once it has started, its number of files can then stay
+// the same while it takes in a connection only if it closes something else at
+// the same time.
+func (q *proc) bare() bool {
+	return !slices.ContainsFunc(q.socks, func(k sock) bool { return k.is != accepted })
+}
+
 func (q *proc) glanceByCount(s *server, open int64) bool {
-	resting := q.files.resting
+	resting := q.resting
 	if open == resting {
 		q.holds(0)
 		return true
@@ -232,7 +250,6 @@ func (q *proc) findSlot() {
 }
 
 func (q *proc) close() {
-	q.files.close()
 	_ = q.p.Close()
 }
 
@@ -243,16 +260,17 @@ func seconds(nanos kernel.Num) Measure {
 // lookAtFiles lists the sockets of a process whose pool is not inside: there,
 // they tell nothing, and may be thousands.
 func (q *proc) lookAtFiles(s *server) error {
-	if s.rec.pool == inside && s.recognitions >= mostRecognitions {
+	if s.rec.pool == inside && s.settled() {
 		q.scanned = false
 		q.socks = q.socks[:0]
 		return nil
 	}
-	_ = q.files.open(q.p) // without it, their number is not known
-	open := q.files.count()
-	fds, err := q.p.FDs(q.fds[:0])
-	q.fds = fds
-	q.denied, q.scanned = err != nil, err == nil
+	before := q.count()
+	var err error
+	if !q.listed {
+		q.fds, err = q.p.FDs(q.fds[:0])
+	}
+	q.listed, q.scanned = false, err == nil
 	if err != nil {
 		q.socks = q.socks[:0]
 		if gone(err) {
@@ -262,34 +280,38 @@ func (q *proc) lookAtFiles(s *server) error {
 	}
 	q.epoll = false
 	next := len(q.socks)
+	listens := false
 	for _, fd := range q.fds {
 		if fd.Epoll {
 			q.epoll = true
 			continue
 		}
 		if s.socket(fd.Inode) != nil {
-			q.listener = fd.Number
+			q.listener, listens = fd.Number, true
 			continue
 		}
 		q.socks = append(q.socks, q.known(fd, next))
 	}
 	q.socks = append(q.socks[:0], q.socks[next:]...)
+	if !listens && s.Kind == PHPFPM && !q.top {
+		return kernel.ErrGone // it was forked for another pool
+	}
 	q.findSlot()
-	q.findResting(open)
+	q.findResting(before)
 	return nil
 }
 
 // findResting takes the number of open files before a listing; if it is another
 // after it, the listing may be of neither.
 func (q *proc) findResting(before int64) {
-	q.files.last, q.files.resting = q.files.count(), 0
-	if before == 0 || q.files.last != before || q.files.listed() != before {
+	q.open, q.resting = q.count(), 0
+	if before == 0 || q.open != before || int64(q.p.FDsMet()) != before {
 		return
 	}
-	q.files.resting = before
+	q.resting = before
 	for i := range q.socks {
 		if q.socks[i].is != another {
-			q.files.resting--
+			q.resting--
 		}
 	}
 }
@@ -357,29 +379,4 @@ func (q *proc) identity(app *followed) *Identity {
 	}
 	id.Exe, _ = q.p.Exe() // empty where we may not see it
 	return id
-}
-
-// lookInside adds what is only in the program's file and in its threads. Rights
-// that are missing leave them unknown.
-func (q *proc) lookInside(id *Identity) {
-	id.ThreadNames, _ = q.p.ThreadNames()
-	exe, err := q.p.OpenExe()
-	if err != nil {
-		return
-	}
-	defer exe.Close()
-	if isThisProgram(exe) {
-		if info, ok := debug.ReadBuildInfo(); ok {
-			id.GoPath = info.Path
-		}
-	} else if info, err := buildinfo.Read(exe); err == nil {
-		id.GoPath = info.Path
-	}
-}
-
-// isThisProgram saves reading a file that may have to come from a busy disk.
-func isThisProgram(exe *os.File) bool {
-	a, errA := exe.Stat()
-	b, errB := os.Stat("/proc/self/exe")
-	return errA == nil && errB == nil && os.SameFile(a, b)
 }

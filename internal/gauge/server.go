@@ -1,9 +1,12 @@
 package gauge
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"brink/internal/kernel"
 )
@@ -22,12 +25,14 @@ type server struct {
 	looked bool
 	ended  bool
 	detail bool // the reading is to tell all
+	waits  bool // the reading is to tell what busy workers wait on
 	// readings counts those of the server.
 	readings uint
 	// recognitions counts how often the kind was asked for since processes
 	// were last looked through: a server that has just started takes shape
 	// under our eyes.
 	recognitions int
+	young        bool // one of its processes has just started
 	shape        shape
 	trust        trust
 	flow         flow
@@ -40,8 +45,32 @@ type shape struct {
 	epoll              bool
 }
 
-// mostRecognitions is how often a shape is believed to be still changing.
-const mostRecognitions = 3
+const (
+	// mostRecognitions is how often the shape of a young server is believed to
+	// be still changing. Each takes the mmap lock of a process or two.
+	mostRecognitions = 3
+	// youth is how long a process is young.
+	youth = 30 * time.Second
+)
+
+// settled reports whether the server is taken for what it is, as long as its
+// shape stays.
+func (s *server) settled() bool {
+	return s.recognitions >= mostRecognitions || s.recognitions > 0 && !s.young
+}
+
+// isYoung reports whether a process has started lately.
+func (s *server) isYoung() bool {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return true
+	}
+	start := time.Duration(0)
+	for _, q := range s.procs {
+		start = max(start, time.Duration(q.p.StartTicks())*(time.Second/kernel.UserHz))
+	}
+	return time.Duration(now.Nano())-start < youth
+}
 
 func newServer(sp *space) *server {
 	s := &server{space: sp}
@@ -82,19 +111,50 @@ func (s *server) process(pid int, start uint64) *proc {
 	return nil
 }
 
-func (s *server) addProcess(p *kernel.Process, top bool) {
-	q := &proc{p: p, top: top}
-	if top {
-		s.PID, s.StartTicks = p.PID(), p.StartTicks()
-		s.procs = append([]*proc{q}, s.procs...)
-		return
-	}
+// addProcess takes in a process with its files, nil if they have yet to be
+// listed.
+func (s *server) addProcess(p *kernel.Process, fds []kernel.FD) *proc {
+	q := &proc{p: p, fds: fds, listed: fds != nil}
 	s.procs = append(s.procs, q)
+	return q
 }
+
+// forget leaves a process to another server.
+func (s *server) forget(pid int, start uint64) {
+	if q := s.process(pid, start); q != nil {
+		q.close()
+		s.procs = slices.DeleteFunc(s.procs, func(other *proc) bool { return other == q })
+	}
+}
+
+// identify names the server by the process that started the others, or by the
+// oldest of them where that cannot be seen.
+func (s *server) identify() {
+	slices.SortStableFunc(s.procs, func(a, b *proc) int { return cmp.Compare(b.tops(), a.tops()) })
+	first := s.procs[0]
+	for _, q := range s.procs {
+		if !first.top && q.p.StartTicks() < first.p.StartTicks() {
+			first = q
+		}
+	}
+	s.PID, s.StartTicks = first.p.PID(), first.p.StartTicks()
+}
+
+// tops is 1 if others come from the process, 0 if none do.
+func (q *proc) tops() int {
+	if q.top {
+		return 1
+	}
+	return 0
+}
+
+// forksUnseen reports whether new processes of the server may be none of the
+// topmost one's own children.
+func (s *server) forksUnseen() bool { return !s.procs[0].top || s.procs[0].stat.Threads > 1 }
 
 // look reads the server's sockets and processes.
 func (s *server) look(g *Gauge, interval time.Duration) {
-	s.detail = g.cfg.Detail
+	s.detail, s.waits = g.cfg.Detail, g.askWaits
 	s.readings++
 	s.lookAtSockets(interval)
 	if len(s.Sockets) == 0 {
@@ -105,12 +165,14 @@ func (s *server) look(g *Gauge, interval time.Duration) {
 		return // nobody could be found for the sockets
 	}
 	kept := s.procs[:0]
+	unseen, beheaded := s.forksUnseen(), false
 	for _, q := range s.procs {
 		if err := q.look(s, g.page); gone(err) {
 			q.close()
 			// A new top is found by looking for it, and the new children of a
 			// process with threads are, too.
-			g.rescan.wanted = g.rescan.wanted || q.top || s.procs[0].stat.Threads > 1
+			g.rescan.wanted = g.rescan.wanted || q.top || unseen
+			beheaded = beheaded || q.top
 			continue
 		}
 		kept = append(kept, q)
@@ -119,8 +181,11 @@ func (s *server) look(g *Gauge, interval time.Duration) {
 	s.procs = kept
 	s.ended = len(s.procs) == 0
 	if !s.ended {
+		if beheaded {
+			s.identify()
+		}
 		s.lookForChildren(g)
-		s.recognise()
+		s.recognise(g)
 	}
 }
 
@@ -160,7 +225,7 @@ func (s *server) lookForChildren(g *Gauge) {
 		return
 	}
 	s.kids, s.before = s.before, s.kids
-	kids, err := top.p.Children(s.kids[:0])
+	kids, err := top.p.Inherited(s.kids[:0]) // of its only thread: all
 	s.kids = kids
 	if err != nil || slices.Equal(kids, s.before) {
 		return
@@ -209,10 +274,9 @@ func (s *server) tryChild(g *Gauge, pid int) {
 	if err == nil {
 		for _, fd := range fds {
 			if fd.Inode != 0 && s.socket(fd.Inode) != nil {
-				s.addProcess(p, false)
 				s.recognitions = 0
 				// If it has ended already, the next reading sees that.
-				_ = s.procs[len(s.procs)-1].look(s, g.page)
+				_ = s.addProcess(p, fds).look(s, g.page)
 				return
 			}
 		}
@@ -222,30 +286,38 @@ func (s *server) tryChild(g *Gauge, pid int) {
 }
 
 // recognise takes the server for what it is, as long as its shape changes.
-func (s *server) recognise() {
+func (s *server) recognise(g *Gauge) {
 	one := s.procs[0]
 	now := shape{processes: len(s.procs)}
-	for _, q := range s.procs[1:] {
+	beside := 0
+	for _, q := range s.procs {
+		if !q.top {
+			beside++
+		}
 		if one.top || q.stat.Threads > one.stat.Threads {
 			one = q
 		}
 	}
 	now.threads, now.epoll = one.stat.Threads, one.epoll
-	if s.recognitions >= mostRecognitions && now == s.shape {
+	if now == s.shape && s.settled() {
 		return
 	}
+	s.young = s.isYoung()
 	top := s.procs[0].identity(s.app)
 	worker := top
-	if one != s.procs[0] {
+	if one != s.procs[0] || !one.top { // what a master would tell, a worker does
 		worker = one.identity(s.app)
 	}
 	if top == nil || worker == nil {
 		return // it is ending
 	}
-	rec := recognise(top, worker, len(s.procs)-1)
+	rec := recognise(top, worker, beside)
 	if rec.kind == UnknownKind {
-		s.procs[0].lookInside(top)
-		rec = recognise(top, worker, len(s.procs)-1)
+		s.procs[0].lookInside(g.programs, top)
+		rec = recognise(top, worker, beside)
+	}
+	if rec.kind == PHPFPM && s.Kind == PHPFPM && beside == 0 {
+		rec.name = s.Name // a pool's name is known to its workers alone
 	}
 	if rec.kind != s.rec.kind || rec.pool != s.rec.pool {
 		s.trust, s.flow = trust{}, flow{}
@@ -301,6 +373,11 @@ func (s *server) unseen(g *Gauge) bool {
 		}
 	}
 	return true
+}
+
+// holds reports whether a process may hold a connection, or its queue one.
+func (s *server) holds() bool {
+	return s.queued() > 0 || slices.ContainsFunc(s.procs, func(q *proc) bool { return s.serves(q) && q.hold() != 0 })
 }
 
 // queued counts the connections in accept queues.

@@ -28,7 +28,7 @@ func (s *server) settle(g *Gauge, interval time.Duration) {
 		if !p.Master {
 			sum.add(s, q, &p)
 		}
-		if g.cfg.Detail && !p.Master {
+		if !p.Master && (g.cfg.Detail || g.askWaits && p.State == Busy) {
 			p.Wait = q.waitsOn(s)
 		}
 		s.Processes = append(s.Processes, p)

@@ -50,6 +50,9 @@ type Server struct {
 	// Service is how long a worker holds a request, in seconds, and Rate how
 	// many requests arrive per second: measured over about the last minute.
 	Service, Rate Measure
+	// ServiceError is the standard error of Service as a share of it, from 0 to
+	// 0.15: what is less certain is unknown.
+	ServiceError Measure
 
 	// Totals since the gauge first saw the server, in seconds, of readings
 	// in which the figure was known.

@@ -27,8 +27,8 @@ type space struct {
 	diag *kernel.SockDiag
 	pid  int
 	// lookup is nil where single connections cannot be asked for.
-	lookup  *lookup
-	unix    *unixSockets // nil where we may not see Unix sockets
+	lookup  *kernel.TCPLookup
+	unix    *kernel.UnixDiag // nil where we may not see Unix sockets
 	sockets []listener
 	tcp     []kernel.ListenSocket // scratch
 	paths   map[uint64]string     // of the Unix sockets among them
@@ -37,7 +37,7 @@ type space struct {
 	accepted map[uint64]bool
 	looking  []*server
 	// The callbacks of unix, made once.
-	seeListener, seeAccepted func(*unixEntry)
+	seeListener, seeAccepted func(*kernel.UnixSocket)
 	ports                    []uint16 // scratch
 	conns                    []kernel.Connection
 	byInode                  map[uint64]int // into conns
@@ -60,8 +60,8 @@ func ownSpace(fs *kernel.FS) (*space, error) {
 	if sp.diag, err = kernel.DialSockDiag(); err != nil && !errors.Is(err, kernel.ErrUnavailable) {
 		return nil, err
 	}
-	sp.lookup, _ = dialLookup() // without it, all are looked at
-	sp.unix, _ = dialUnixSockets()
+	sp.lookup, _ = kernel.DialTCPLookup() // without it, all are looked at
+	sp.unix, _ = kernel.DialUnixDiag()
 	sp.paths, sp.accepted = map[uint64]string{}, map[uint64]bool{}
 	sp.seeListener, sp.seeAccepted = sp.addUnixListener, sp.addAccepted
 	sp.opens.open = func() (*kernel.Reader[kernel.Netstat], error) { return fs.NetstatReader() }
@@ -80,7 +80,7 @@ func enter(fs *kernel.FS, id uint64, pid int) *space {
 
 func (sp *space) close() error {
 	sp.opens.close()
-	err := errors.Join(sp.lookup.close(), sp.unix.close())
+	err := errors.Join(sp.lookup.Close(), sp.unix.Close())
 	if sp.diag == nil {
 		return err
 	}
@@ -102,9 +102,9 @@ func (sp *space) listen(g *Gauge) error {
 	if len(sp.paths) > 2*len(sp.sockets)+mostPaths {
 		clear(sp.paths) // most are of sockets that are gone
 	}
-	err := sp.unix.each(stateListens, showName|showQueue, sp.seeListener)
+	err := sp.unix.Listening(sp.seeListener)
 	if errors.Is(err, kernel.ErrUnavailable) {
-		_ = sp.unix.close()
+		_ = sp.unix.Close()
 		sp.unix = nil
 		return nil
 	}
@@ -132,15 +132,14 @@ func (sp *space) listenTCP(fs *kernel.FS) error {
 	return err
 }
 
-func (sp *space) addUnixListener(e *unixEntry) {
-	path, ok := sp.paths[e.inode]
-	if !ok || path != string(e.name) {
-		path = string(e.name)
-		sp.paths[e.inode] = path
+func (sp *space) addUnixListener(u *kernel.UnixSocket) {
+	path, ok := sp.paths[u.Inode]
+	if !ok || path != string(u.Path) {
+		path = string(u.Path)
+		sp.paths[u.Inode] = path
 	}
 	l := listener{path: path}
-	l.Inode = e.inode
-	l.Queue, l.Backlog = e.waiting()
+	l.Inode, l.Queue, l.Backlog = u.Inode, u.Queue, u.Backlog
 	sp.sockets = append(sp.sockets, l)
 }
 
@@ -169,8 +168,11 @@ const (
 // makes that of aged and unsure smaller, by half for each of halvings.
 var share = [...]time.Duration{routine: 10_000, aged: 500, unsure: 200, needed: 10}
 
-func (sp *space) mayLook(s *server, now time.Time) bool {
+func (sp *space) mayLook(s *server, now time.Time, brief bool) bool {
 	u := s.urgency(now)
+	if u == routine && brief {
+		return false
+	}
 	least := share[u] * sp.spent
 	switch u {
 	case never:
@@ -193,7 +195,7 @@ func (sp *space) connections(g *Gauge, now time.Time) {
 		if s.space != sp {
 			continue
 		}
-		if s.looked = g.cfg.Detail || sp.mayLook(s, now); !s.looked {
+		if s.looked = g.cfg.Detail || s.waits && s.holds() || sp.mayLook(s, now, g.cfg.Brief); !s.looked {
 			continue
 		}
 		sp.looking = append(sp.looking, s)
@@ -209,7 +211,7 @@ func (sp *space) connections(g *Gauge, now time.Time) {
 		err = sp.lookAtTCP(g, now)
 	}
 	if onUnix && sp.unix != nil {
-		err = errors.Join(err, sp.unix.each(stateOpen, showName, sp.seeAccepted))
+		err = errors.Join(err, sp.unix.Connected(sp.seeAccepted))
 	}
 	if err != nil {
 		sp.conns = sp.conns[:0]
@@ -227,7 +229,7 @@ func (sp *space) connections(g *Gauge, now time.Time) {
 
 func (sp *space) lookAtTCP(g *Gauge, now time.Time) error {
 	ports := sp.ports
-	if g.cfg.Detail {
+	if g.cfg.Detail || g.askWaits {
 		ports = nil // the peers that workers wait on are on other ports
 	}
 	runtime.LockOSThread()
@@ -238,11 +240,11 @@ func (sp *space) lookAtTCP(g *Gauge, now time.Time) error {
 	return err
 }
 
-func (sp *space) addAccepted(e *unixEntry) {
+func (sp *space) addAccepted(u *kernel.UnixSocket) {
 	for _, s := range sp.looking {
 		for i := range s.Sockets {
-			if path := s.Sockets[i].Path; path != "" && path == string(e.name) {
-				sp.accepted[e.inode] = true
+			if path := s.Sockets[i].Path; path != "" && path == string(u.Path) {
+				sp.accepted[u.Inode] = true
 				return
 			}
 		}

@@ -43,14 +43,14 @@ func (w *waiters) find(s *server, now time.Time) {
 }
 
 // ask forgets those that wait no more.
-func (w *waiters) ask(l *lookup) {
+func (w *waiters) ask(l *kernel.TCPLookup) {
 	if l == nil {
 		w.conns, w.halvings = w.conns[:0], mostHalvings
 		return
 	}
 	kept := w.conns[:0]
 	for i := range w.conns {
-		if l.waits(&w.conns[i]) {
+		if l.Waits(&w.conns[i]) {
 			kept = append(kept, w.conns[i])
 		}
 	}

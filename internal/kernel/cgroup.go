@@ -24,7 +24,7 @@ type Cgroup struct {
 // there is no such process.
 func (f *FS) CgroupOf(pid int) (*Cgroup, error) {
 	name := "proc/" + strconv.Itoa(pid) + "/cgroup"
-	t, err := openFile(f.root, "", name)
+	t, err := openFile(f.at, "", name)
 	if err != nil {
 		return nil, f.goneOrAbsent(pid, err)
 	}
@@ -123,7 +123,7 @@ func (c *Cgroup) PSIReader(r PSIResource) (*Reader[PSI], error) {
 	if c.unified == "" {
 		return nil, fmt.Errorf("%s.pressure: %w: only cgroup v2 has it", r, ErrUnavailable)
 	}
-	return newReader(c.fs.root, "", part[PSI]{name: c.unified + "/" + string(r) + ".pressure", parse: parsePSI, single: true})
+	return newReader(c.fs.at, "", part[PSI]{name: c.unified + "/" + string(r) + ".pressure", parse: parsePSI, single: true})
 }
 
 // PSI reads the cgroup's RESOURCE.pressure file once.
@@ -177,12 +177,12 @@ func flatFile[T any](name string, slot func(*T, []byte) *Num) part[T] {
 // v1, else v2's.
 func cgroupReader[T any](c *Cgroup, controller string, v1, v2 []part[T]) (*Reader[T], error) {
 	if dir, ok := c.v1[controller]; ok {
-		return newReader(c.fs.root, "", partsIn(dir, v1)...)
+		return newReader(c.fs.at, "", partsIn(dir, v1)...)
 	}
 	if c.unified == "" {
 		return nil, fmt.Errorf("cgroup: %w: the %s controller is not mounted", ErrUnavailable, controller)
 	}
-	return newReader(c.fs.root, "", partsIn(c.unified, v2)...)
+	return newReader(c.fs.at, "", partsIn(c.unified, v2)...)
 }
 
 // partsIn returns the parts with their names below dir.

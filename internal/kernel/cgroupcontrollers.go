@@ -21,7 +21,7 @@ type Controller struct {
 
 // Controllers reads /proc/cgroups once.
 func (f *FS) Controllers() (Controllers, error) {
-	return once(newReader(f.root, "", part[Controllers]{name: "proc/cgroups", parse: parseControllers}))
+	return once(newReader(f.at, "", part[Controllers]{name: "proc/cgroups", parse: parseControllers}))
 }
 
 func (c *Controllers) slot(name []byte) *Controller {

@@ -36,7 +36,7 @@ func (c *Cgroup) CPUReader() (*Reader[CgroupCPU], error) {
 	if len(parts) == 0 {
 		return cgroupReader(c, "cpu", nil, cpuV2)
 	}
-	return newReader(c.fs.root, "", parts...)
+	return newReader(c.fs.at, "", parts...)
 }
 
 // CPUUsageReader is CPUReader without the quota and, in v1, without the split
@@ -52,7 +52,7 @@ func (c *Cgroup) CPUUsageReader() (*Reader[CgroupCPU], error) {
 	if len(parts) == 0 {
 		return cgroupReader(c, "cpu", nil, cpuV2[:1])
 	}
-	return newReader(c.fs.root, "", parts...)
+	return newReader(c.fs.at, "", parts...)
 }
 
 var cpuV2 = []part[CgroupCPU]{

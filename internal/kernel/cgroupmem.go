@@ -37,6 +37,10 @@ type CgroupMemory struct {
 	EventOOMGroupKill        Num // v2 since 5.17
 	LocalOOMKill             Num // v2 since 5.2: EventOOMKill without the children's
 	UnderOOM                 Num // v1: 1 while tasks wait for memory
+
+	// WithoutChildren says that v1's memory.stat has no totals, as in excerpts
+	// of it: what comes from there leaves the children out.
+	WithoutChildren bool
 }
 
 // Memory reads the memory controller once.
@@ -73,7 +77,7 @@ var memoryUsageV1 = []part[CgroupMemory]{
 	numFile("memory.usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Current }),
 	numFile("memory.failcnt", func(m *CgroupMemory) *Num { return &m.EventMax }),
 	flatFile("memory.oom_control", (*CgroupMemory).oomControl),
-	flatFile("memory.stat", (*CgroupMemory).statV1),
+	{name: "memory.stat", single: true, parse: parseMemoryStatV1},
 }
 
 var memoryV1 = slices.Concat(memoryUsageV1, []part[CgroupMemory]{
@@ -142,12 +146,21 @@ func (m *CgroupMemory) statV2(key []byte) *Num {
 	return m.statShared(key)
 }
 
-// statV1 takes the keys that include children: without total_ they do not.
+// parseMemoryStatV1 takes the keys that include children: without total_ they do
+// not.
+func parseMemoryStatV1(m *CgroupMemory, b []byte) error {
+	total := []byte("total_")
+	m.WithoutChildren = len(b) > 0 && !bytes.Contains(b, total)
+	return parseFlat(b, func(key []byte) *Num {
+		key, is := bytes.CutPrefix(key, total)
+		if !is && !m.WithoutChildren {
+			return nil
+		}
+		return m.statV1(key)
+	})
+}
+
 func (m *CgroupMemory) statV1(key []byte) *Num {
-	key, ok := bytes.CutPrefix(key, []byte("total_"))
-	if !ok {
-		return nil
-	}
 	switch string(key) {
 	case "rss":
 		return &m.Anon

@@ -35,7 +35,7 @@ func (f *FS) Diskstats() (Diskstats, error) { return once(f.DiskstatsReader()) }
 
 // DiskstatsReader opens /proc/diskstats for repeated reading.
 func (f *FS) DiskstatsReader() (*Reader[Diskstats], error) {
-	return newReader(f.root, "", part[Diskstats]{name: "proc/diskstats", parse: parseDiskstats})
+	return newReader(f.at, "", part[Diskstats]{name: "proc/diskstats", parse: parseDiskstats})
 }
 
 // reset keeps the disks' names, so that reading the same disks again allocates

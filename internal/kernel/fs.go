@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,7 @@ var (
 // link out of that root.
 type FS struct {
 	root *os.Root
+	at   place // the same directory
 	live bool
 }
 
@@ -58,14 +60,46 @@ func Open(root string) (*FS, error) {
 		r.Close()
 		return nil, fmt.Errorf("kernel root %s: it has neither proc nor sys below it", root)
 	}
-	return &FS{root: r, live: filepath.Clean(root) == "/"}, nil
+	f := &FS{root: r, at: place{root: r}, live: filepath.Clean(root) == "/"}
+	if f.live {
+		fd, err := openat(unix.AT_FDCWD, "/", unix.O_RDONLY|unix.O_DIRECTORY)
+		if err != nil {
+			r.Close()
+			return nil, fmt.Errorf("kernel root: %w", err)
+		}
+		f.at = place{fd: fd}
+	}
+	return f, nil
 }
 
 // Close releases the root. Readers that were opened from it stay usable.
-func (f *FS) Close() error { return f.root.Close() }
+func (f *FS) Close() error {
+	if f.live {
+		return errors.Join(f.at.close(), f.root.Close())
+	}
+	return f.root.Close()
+}
 
 // PIDs lists the processes below proc, in the order of the directory.
-func (f *FS) PIDs() ([]int, error) { return numericNames(f.root, "proc") }
+func (f *FS) PIDs() ([]int, error) { return numericNames(f.at, "proc") }
+
+// UserPIDs is PIDs without the threads of the kernel itself, as far as these
+// can be told apart. It opens none of them.
+func (f *FS) UserPIDs() ([]int, error) {
+	pids, err := f.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	threads, err := f.kernelThreads()
+	if err != nil {
+		return pids, nil
+	}
+	slices.Sort(threads)
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		_, is := slices.BinarySearch(threads, pid)
+		return is || pid == kthreadd
+	}), nil
+}
 
 func isDir(r *os.Root, name string) bool {
 	info, err := r.Stat(name)
@@ -73,13 +107,8 @@ func isDir(r *os.Root, name string) bool {
 }
 
 // numericNames lists the entries of a directory whose names are numbers.
-func numericNames(r *os.Root, dir string) ([]int, error) {
-	d, err := r.Open(dir)
-	if err != nil {
-		return nil, explain(dir, err)
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
+func numericNames(p place, dir string) ([]int, error) {
+	names, err := p.names(dir)
 	if err != nil {
 		return nil, explain(dir, err)
 	}

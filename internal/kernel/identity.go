@@ -49,7 +49,7 @@ func (p *Process) ThreadNames() ([]string, error) {
 // Exe returns the path of the program that the process runs, in its own mount
 // namespace. It needs the process's user, or CAP_SYS_PTRACE.
 func (p *Process) Exe() (string, error) {
-	path, err := p.dir.Readlink("exe")
+	path, err := p.dir.readlink("exe")
 	if err != nil {
 		return "", p.absent(explain(p.prefix+"exe", err))
 	}

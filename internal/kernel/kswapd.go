@@ -4,12 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // kthreadd is the parent of all threads of the kernel itself. A process that
 // only calls itself kswapd0 has another.
 const kthreadd = 2
+
+// kernelThreads lists the threads of the kernel itself. There are none to be
+// seen in a pid namespace of one's own, whose second process is like any other.
+func (f *FS) kernelThreads() ([]int, error) {
+	parent, err := f.OpenProcess(kthreadd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: no threads of the kernel can be seen: %w", ErrUnavailable, err)
+	}
+	defer parent.Close()
+	if !parent.last.Kernel {
+		return nil, fmt.Errorf("%w: no threads of the kernel can be seen", ErrUnavailable)
+	}
+	return parent.Children(nil)
+}
 
 // Kswapd follows the kernel's reclaim threads, one for each memory node. Their
 // files are opened once and looked for again when one of them has gone, as with
@@ -73,12 +88,7 @@ func (k *Kswapd) afterLoss() (uint64, error) {
 }
 
 func (k *Kswapd) find() error {
-	parent, err := k.fs.OpenProcess(kthreadd)
-	if err != nil {
-		return fmt.Errorf("kswapd: %w: no threads of the kernel can be seen: %w", ErrUnavailable, err)
-	}
-	defer parent.Close()
-	pids, err := parent.Children(nil)
+	pids, err := k.fs.kernelThreads()
 	if err != nil {
 		return fmt.Errorf("kswapd: %w", err)
 	}
@@ -86,12 +96,16 @@ func (k *Kswapd) find() error {
 		if slices.ContainsFunc(k.threads, func(t kswapdThread) bool { return t.process.PID() == pid }) {
 			continue
 		}
+		stat := part[PIDStat]{name: "proc/" + strconv.Itoa(pid) + "/stat", parse: parsePIDStat, single: true, short: true}
+		if s, err := once(newReader(k.fs.at, "", stat)); err != nil || !isKswapd(s.Comm) {
+			continue
+		}
 		p, err := k.fs.OpenProcess(pid)
 		if err != nil {
 			continue // it has ended meanwhile
 		}
 		t := kswapdThread{process: p}
-		if err := p.Stat(&t.stat); err != nil || !isKswapd(t.stat.Comm) {
+		if err := p.Stat(&t.stat); err != nil {
 			p.Close()
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,4 +94,23 @@ func TestKswapdLive(t *testing.T) {
 	if got := must[uint64](t)(k.Ticks()); got < want || got > want+100 {
 		t.Errorf("%d ticks, /proc has %d", got, want)
 	}
+}
+
+// Kernel threads have the flag PF_KTHREAD (0x200000) and kthreadd as parent;
+// whatever else is second in a pid namespace of its own has neither.
+func TestUserPIDs(t *testing.T) {
+	f, dir := kernelThreads(t, map[int]string{3: pidStatLine(3, "rcu_gp", 2, 0, 0), 45: pidStatLine(45, "kswapd0", 2, 0, 0)})
+	write(t, filepath.Join(dir, "proc/1/stat"), statLine(1, "init", 0, 5))
+	write(t, filepath.Join(dir, "proc/500/stat"), statLine(500, "kswapd0", 1, 5))
+	pids := must[[]int](t)(f.UserPIDs())
+	slices.Sort(pids)
+	wantEqual(t, "processes", fmt.Sprint(pids), "[1 500]")
+
+	container, _ := tree(t, map[string]string{
+		"proc/1/stat": statLine(1, "sh", 0, 5), "proc/2/stat": statLine(2, "kthreadd", 0, 5), "proc/2/task/2/children": "3 ",
+		"proc/3/stat": statLine(3, "app", 2, 5),
+	})
+	pids = must[[]int](t)(container.UserPIDs())
+	slices.Sort(pids)
+	wantEqual(t, "processes in a container", fmt.Sprint(pids), "[1 2 3]")
 }

@@ -20,7 +20,7 @@ func (f *FS) Loadavg() (Loadavg, error) { return once(f.LoadavgReader()) }
 
 // LoadavgReader opens /proc/loadavg for repeated reading.
 func (f *FS) LoadavgReader() (*Reader[Loadavg], error) {
-	return newReader(f.root, "", part[Loadavg]{name: "proc/loadavg", parse: parseLoadavg, single: true})
+	return newReader(f.at, "", part[Loadavg]{name: "proc/loadavg", parse: parseLoadavg, single: true})
 }
 
 func parseLoadavg(l *Loadavg, b []byte) error {

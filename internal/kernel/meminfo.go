@@ -34,7 +34,7 @@ func (f *FS) Meminfo() (Meminfo, error) { return once(f.MeminfoReader()) }
 
 // MeminfoReader opens /proc/meminfo for repeated reading.
 func (f *FS) MeminfoReader() (*Reader[Meminfo], error) {
-	return newReader(f.root, "", part[Meminfo]{name: "proc/meminfo", parse: parseMeminfo, single: true})
+	return newReader(f.at, "", part[Meminfo]{name: "proc/meminfo", parse: parseMeminfo, single: true})
 }
 
 // NodeMeminfo reads the meminfo of one memory node once. The fields that only
@@ -43,7 +43,7 @@ func (f *FS) MeminfoReader() (*Reader[Meminfo], error) {
 // https://www.kernel.org/doc/html/latest/admin-guide/mm/numaperf.html
 func (f *FS) NodeMeminfo(node int) (Meminfo, error) {
 	name := fmt.Sprintf("sys/devices/system/node/node%d/meminfo", node)
-	return once(newReader(f.root, "", part[Meminfo]{name: name, parse: parseMeminfo}))
+	return once(newReader(f.at, "", part[Meminfo]{name: name, parse: parseMeminfo}))
 }
 
 // parseMeminfo reads lines of "KEY: VALUE", which begin with "Node N" in the

@@ -73,7 +73,7 @@ func (m cgroupMount) within(cgroup string) (string, bool) {
 // have the hierarchies in their usual places.
 func (f *FS) cgroupMounts() (cgroupMounts, error) {
 	for _, name := range []string{"proc/self/mountinfo", "proc/1/mountinfo"} {
-		t, err := openFile(f.root, "", name)
+		t, err := openFile(f.at, "", name)
 		if errors.Is(err, ErrUnavailable) {
 			continue
 		}

@@ -29,7 +29,7 @@ func (f *FS) Netstat() (Netstat, error) { return once(f.NetstatReader()) }
 
 // NetstatReader opens /proc/net/netstat and snmp for repeated reading.
 func (f *FS) NetstatReader() (*Reader[Netstat], error) {
-	return newReader(f.root, "",
+	return newReader(f.at, "",
 		part[Netstat]{name: "proc/net/netstat", parse: parseNetstat, single: true},
 		part[Netstat]{name: "proc/net/snmp", parse: parseNetstat, single: true},
 	)
@@ -38,7 +38,7 @@ func (f *FS) NetstatReader() (*Reader[Netstat], error) {
 // ListenEventsReader opens /proc/net/netstat for ListenOverflows and
 // ListenDrops alone: for sampling.
 func (f *FS) ListenEventsReader() (*Reader[Netstat], error) {
-	return newReader(f.root, "", part[Netstat]{name: "proc/net/netstat", parse: parseListenEvents, single: true})
+	return newReader(f.at, "", part[Netstat]{name: "proc/net/netstat", parse: parseListenEvents, single: true})
 }
 
 // parseListenEvents reads no further than it must: the two stand early among

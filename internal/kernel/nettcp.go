@@ -56,7 +56,7 @@ func (f *FS) tcpTables(pid int, each func(*diagSocket)) error {
 }
 
 func (f *FS) tcpTable(name string, each func(*diagSocket)) error {
-	t, err := openFile(f.root, "", name)
+	t, err := openFile(f.at, "", name)
 	if err != nil {
 		return err
 	}

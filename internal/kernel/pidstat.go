@@ -14,6 +14,7 @@ type PIDStat struct {
 	Comm       string // may hold blanks and parentheses
 	State      byte   // R S D Z T t X I; Z has ended and waits to be reaped
 	PPID       int
+	Kernel     bool // a thread of the kernel itself
 	MinFaults  uint64
 	MajFaults  uint64
 	UserTicks  uint64 // all threads, ended ones included
@@ -29,6 +30,9 @@ type PIDStat struct {
 
 // reset keeps Comm, so that reading the same process again allocates nothing.
 func (s *PIDStat) reset() { *s = PIDStat{Comm: s.Comm} }
+
+// kernelThread is PF_KTHREAD of include/linux/sched.h.
+const kernelThread = 0x00200000
 
 // pidStatFields is the number of fields that every kernel since 2.6 has; fewer
 // mean that the line was cut off.
@@ -71,6 +75,9 @@ func (s *PIDStat) set(n int, field []byte) (ok bool) {
 		s.State, ok = field[0], len(field) == 1
 	case 4:
 		ok = parseSmall(&s.PPID, field)
+	case 9:
+		flags, isNum := parseNum(field)
+		s.Kernel, ok = flags&kernelThread != 0, isNum
 	case 10:
 		s.MinFaults, ok = parseNum(field)
 	case 12:

@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 )
 
@@ -19,7 +18,7 @@ type Process struct {
 	fs      *FS
 	pid     int
 	start   uint64
-	dir     *os.Root
+	dir     place
 	prefix  string
 	last    PIDStat
 	stat    *Reader[PIDStat]
@@ -34,28 +33,47 @@ type Process struct {
 
 // OpenProcess opens a process. The error is [ErrGone] if there is none.
 func (f *FS) OpenProcess(pid int) (*Process, error) {
+	p, err := f.Approach(pid)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Meet(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Approach opens a process of which it is not yet known whether it is of
+// interest, and reads nothing. Until Meet has succeeded it has neither a start
+// nor readings but FDs, FirstFDs and NetNS. The error is [ErrGone] if there is
+// none.
+func (f *FS) Approach(pid int) (*Process, error) {
 	name := "proc/" + strconv.Itoa(pid)
 	if pid <= 0 {
 		return nil, fmt.Errorf("%s: a pid is above 0", name)
 	}
-	dir, err := f.root.OpenRoot(name)
+	dir, err := f.at.below(name)
 	if err != nil {
 		return nil, gone(explain(name, err))
 	}
-	p := &Process{fs: f, pid: pid, dir: dir, prefix: name + "/"}
-	if p.stat, err = newReader(dir, p.prefix, part[PIDStat]{name: "stat", parse: parsePIDStat, single: true}); err != nil {
-		dir.Close()
-		return nil, gone(err)
+	return &Process{fs: f, pid: pid, dir: dir, prefix: name + "/"}, nil
+}
+
+// Meet completes what Approach has begun, to what OpenProcess returns.
+func (p *Process) Meet() error {
+	var err error
+	if p.stat, err = newReader(p.dir, p.prefix, part[PIDStat]{name: "stat", parse: parsePIDStat, single: true}); err != nil {
+		return gone(err)
 	}
-	if err = p.stat.Read(&p.last); err == nil && p.last.PID != pid {
-		err = fmt.Errorf("%sstat: %w: it is of pid %d", p.prefix, ErrReused, p.last.PID)
+	if err = p.stat.Read(&p.last); err != nil {
+		return err
 	}
-	if err != nil {
-		p.Close()
-		return nil, err
+	if p.last.PID != p.pid {
+		return fmt.Errorf("%sstat: %w: it is of pid %d", p.prefix, ErrReused, p.last.PID)
 	}
 	p.start = p.last.StartTicks
-	return p, nil
+	return nil
 }
 
 // gone turns the absence of what every process has into the end of the process.
@@ -87,6 +105,10 @@ func (p *Process) Stat(dst *PIDStat) error {
 	return nil
 }
 
+// LastStat returns what /proc/PID/stat said when the process was opened, or
+// later, if another reading had to look at it.
+func (p *Process) LastStat() PIDStat { return p.last }
+
 // SchedStat reads /proc/PID/schedstat: the main thread's, not the process's.
 // The error is [ErrGone] when the process has ended.
 func (p *Process) SchedStat(dst *SchedStat) error {
@@ -101,7 +123,7 @@ func (p *Process) Status(dst *PIDStatus) error {
 
 // Close closes the process's files. It does not touch the process.
 func (p *Process) Close() error {
-	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.statm.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.dir.Close())
+	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.statm.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.dir.close())
 }
 
 // readPart takes a reading of a file of the process, opening it the first time.
@@ -123,6 +145,9 @@ func readPart[T any](p *Process, r **Reader[T], dst *T, what part[T]) error {
 func (p *Process) absent(err error) error {
 	if !errors.Is(err, ErrUnavailable) {
 		return err
+	}
+	if p.stat == nil {
+		return gone(err)
 	}
 	if statErr := p.Stat(&p.last); statErr != nil {
 		return statErr

@@ -43,7 +43,7 @@ func (f *FS) PSI(r PSIResource) (PSI, error) { return once(f.PSIReader(r)) }
 // PSIReader opens /proc/pressure/RESOURCE for repeated reading. Where PSI is
 // switched off the file can be opened, and only Read is [ErrUnavailable].
 func (f *FS) PSIReader(r PSIResource) (*Reader[PSI], error) {
-	return newReader(f.root, "", part[PSI]{name: "proc/pressure/" + string(r), parse: parsePSI, single: true})
+	return newReader(f.at, "", part[PSI]{name: "proc/pressure/" + string(r), parse: parsePSI, single: true})
 }
 
 func parsePSI(p *PSI, b []byte) error {

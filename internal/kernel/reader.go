@@ -3,13 +3,14 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
 	firstBuffer = 4 << 10
+	// processBuffer is for the files of a process, which are short and many.
+	processBuffer = 512
 	// largestFile bounds what a reading may take: /proc/net/tcp has 150 bytes
 	// per socket, every other file is far smaller.
 	largestFile = 64 << 20
@@ -18,35 +19,38 @@ const (
 // file is an open kernel file that is read again from its start each time.
 type file struct {
 	pread func(b []byte, at int64) (int, error)
-	close func() error
-	name  string // below the FS's root, for messages
-	buf   []byte
+	handle
+	name string // below the FS's root, for messages
+	buf  []byte
 	// single says that the kernel writes the file in one piece, so that what a
 	// read that leaves room returns is all of it. Files of many records end
 	// where a read returns nothing.
 	single bool
+	short  bool // it is expected to fit processBuffer
 }
 
-// openFile opens name below r; prefix completes it for messages. O_NONBLOCK
-// keeps a FIFO in a captured tree from blocking the open.
-func openFile(r *os.Root, prefix, name string) (*file, error) {
-	f, err := r.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+// openFile opens name below p; prefix completes it for messages where p is a
+// process.
+func openFile(p place, prefix, name string) (*file, error) {
+	h, err := p.open(name)
 	if err != nil {
 		return nil, explain(prefix+name, err)
 	}
-	fd := int(f.Fd())
-	return &file{
-		// Without os.File's own ReadAt, which always asks once more.
-		pread: func(b []byte, at int64) (int, error) { return unix.Pread(fd, b, at) },
-		close: f.Close,
-		name:  prefix + name,
-		buf:   make([]byte, firstBuffer),
-	}, nil
+	// Without os.File's own ReadAt, which always asks once more.
+	pread := func(b []byte, at int64) (int, error) { return unix.Pread(h.fd, b, at) }
+	return &file{pread: pread, handle: h, name: prefix + name, short: prefix != ""}, nil
 }
 
 // read returns the whole file; the bytes are valid until the next read.
 func (f *file) read() ([]byte, error) {
 	torn, size := false, 0
+	switch {
+	case f.buf != nil:
+	case f.short:
+		f.buf = make([]byte, processBuffer)
+	default:
+		f.buf = make([]byte, firstBuffer)
+	}
 	for {
 		n, err := f.pread(f.buf[size:], int64(size))
 		switch {
@@ -86,6 +90,7 @@ type part[T any] struct {
 	name   string
 	parse  func(*T, []byte) error
 	single bool // see file
+	short  bool // see file
 	file   *file
 }
 
@@ -100,7 +105,7 @@ type resetter interface{ reset() }
 
 // newReader opens the parts that exist below r. Fields of absent parts stay
 // unknown; with all of them absent the reading is ErrUnavailable.
-func newReader[T any](r *os.Root, prefix string, parts ...part[T]) (*Reader[T], error) {
+func newReader[T any](r place, prefix string, parts ...part[T]) (*Reader[T], error) {
 	rd := &Reader[T]{parts: make([]part[T], 0, len(parts))}
 	var absent error
 	for _, p := range parts {
@@ -113,7 +118,7 @@ func newReader[T any](r *os.Root, prefix string, parts ...part[T]) (*Reader[T], 
 			rd.Close()
 			return nil, err
 		}
-		f.single = p.single
+		f.single, f.short = p.single, f.short || p.short
 		p.file = f
 		rd.parts = append(rd.parts, p)
 	}

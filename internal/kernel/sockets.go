@@ -1,6 +1,9 @@
 package kernel
 
-import "net/netip"
+import (
+	"encoding/binary"
+	"net/netip"
+)
 
 // Listener is a TCP socket that listens.
 //
@@ -31,6 +34,35 @@ type QueuedConn struct {
 	Closed bool
 }
 
+// ListenSocket is a [Listener] with what it had to turn away.
+type ListenSocket struct {
+	Listener
+	// Drops counts what the socket has refused since it was opened: SYNs and
+	// last ACKs that found the accept queue full, and what was dropped for
+	// other reasons. It is this socket's share of ListenDrops in [Netstat].
+	Drops Num
+}
+
+// Connection is an established TCP connection, or one whose client has closed
+// its side.
+type Connection struct {
+	QueuedConn
+	// Inode is that of the socket's file. It is 0 while nobody has accepted the
+	// connection, and again when every process has closed it.
+	Inode  uint64
+	Unsent uint32 // bytes written that the peer has not acknowledged
+	// SinceSentMillis is how long ago data was last sent, in ms and in the
+	// kernel's ticks of 1/CONFIG_HZ s, as SinceDataMillis is. Before any data
+	// it counts from the connection's establishment.
+	SinceSentMillis Num
+	// SegmentsIn and SegmentsOut count the segments with data in them, since
+	// Linux 4.6.
+	SegmentsIn, SegmentsOut Num
+}
+
+// Waiting reports whether the connection is in the accept queue.
+func (c *Connection) Waiting() bool { return c.Inode == 0 }
+
 // States of include/net/tcp_states.h.
 const (
 	tcpEstablished = 1
@@ -46,3 +78,35 @@ func unreadBytes(state uint8, rqueue uint32) uint32 {
 	}
 	return rqueue
 }
+
+// diagSocket is an inet_diag_msg and what of its attributes is wanted, or a row
+// of the text tables.
+type diagSocket struct {
+	state          uint8
+	local, remote  netip.AddrPort
+	rqueue, wqueue uint32
+	uid, inode     uint32
+	sinceData      Num // ms
+}
+
+func (s *diagSocket) listener() Listener {
+	return Listener{
+		Local:   s.local,
+		Queue:   s.rqueue,
+		Backlog: Num{uint64(s.wqueue), true},
+		Inode:   uint64(s.inode),
+		UID:     s.uid,
+	}
+}
+
+func (s *diagSocket) queued() QueuedConn {
+	return QueuedConn{
+		Local:           s.local,
+		Remote:          s.remote,
+		Unread:          unreadBytes(s.state, s.rqueue),
+		SinceDataMillis: s.sinceData,
+		Closed:          s.state == tcpCloseWait,
+	}
+}
+
+var native = binary.NativeEndian

@@ -46,7 +46,7 @@ func (f *FS) Stat() (Stat, error) { return once(f.StatReader()) }
 
 // StatReader opens /proc/stat for repeated reading.
 func (f *FS) StatReader() (*Reader[Stat], error) {
-	return newReader(f.root, "", part[Stat]{name: "proc/stat", parse: parseStat, single: true})
+	return newReader(f.at, "", part[Stat]{name: "proc/stat", parse: parseStat, single: true})
 }
 
 func (s *Stat) reset() { *s = Stat{CPU: s.CPU[:0]} }

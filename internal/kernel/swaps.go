@@ -26,7 +26,7 @@ func (f *FS) Swaps() (Swaps, error) { return once(f.SwapsReader()) }
 
 // SwapsReader opens /proc/swaps for repeated reading.
 func (f *FS) SwapsReader() (*Reader[Swaps], error) {
-	return newReader(f.root, "", part[Swaps]{name: "proc/swaps", parse: parseSwaps})
+	return newReader(f.at, "", part[Swaps]{name: "proc/swaps", parse: parseSwaps})
 }
 
 func (s *Swaps) reset() { s.Areas = s.Areas[:0] }

@@ -170,6 +170,14 @@ func TestCgroupMemoryInTheField(t *testing.T) {
 	v1 := must[*Cgroup](t)(f.Cgroup("/a"))
 	m := must[CgroupMemory](t)(once(v1.MemoryUsageReader()))
 	wantEqual(t, "v1", m, CgroupMemory{Anon: num(40), File: num(30), UnderOOM: num(0)})
+	excerpt, _ := tree(t, map[string]string{
+		"sys/fs/cgroup/memory/a/memory.stat":           "cache 1\nrss 2\nswap 3\nworkingset_refault 4\n",
+		"sys/fs/cgroup/memory/a/memory.usage_in_bytes": "5\n",
+	})
+	m = must[CgroupMemory](t)(once(must[*Cgroup](t)(excerpt.Cgroup("/a")).MemoryUsageReader()))
+	wantEqual(t, "v1 without totals", m, CgroupMemory{
+		Current: num(5), File: num(1), Anon: num(2), SwapCurrent: num(3), RefaultFile: num(4), WithoutChildren: true,
+	})
 	cpu := must[CgroupCPU](t)(once(v1.CPUUsageReader()))
 	wantEqual(t, "v1 cpu", cpu, CgroupCPU{Periods: num(0), Throttled: num(0), ThrottledMicros: num(0)})
 

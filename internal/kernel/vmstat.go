@@ -54,7 +54,7 @@ func (f *FS) Vmstat() (Vmstat, error) { return once(f.VmstatReader()) }
 
 // VmstatReader opens /proc/vmstat for repeated reading.
 func (f *FS) VmstatReader() (*Reader[Vmstat], error) {
-	return newReader(f.root, "", part[Vmstat]{name: "proc/vmstat", parse: parseVmstat})
+	return newReader(f.at, "", part[Vmstat]{name: "proc/vmstat", parse: parseVmstat})
 }
 
 // parseVmstat reads lines of "key value". Before 2012 the pages stolen are

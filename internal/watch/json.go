@@ -35,6 +35,7 @@ type serverDocument struct {
 	CPUs        *float64          `json:"cpus"`
 	RSS         *uint64           `json:"rss_bytes"`
 	Service     *float64          `json:"service_s"`
+	Error       *float64          `json:"service_error"`
 	Rate        *float64          `json:"rate_per_s"`
 	Sustainable *float64          `json:"sustainable_per_s"`
 	Saturated   *bool             `json:"saturated"`
@@ -90,7 +91,7 @@ func documentOf(s *gauge.Server) serverDocument {
 		Name: s.Name, Kind: s.Kind, Why: s.Why,
 		Workers: number(s.Workers), Busy: number(s.Busy), BusyAtLeast: s.BusyAtLeast, Idle: number(s.Idle),
 		Queued: number(s.Queued), Open: number(s.Open),
-		CPUs: figure(s.CPU), Service: figure(s.Service), Rate: figure(s.Rate), Sustainable: figure(Sustainable(s)),
+		CPUs: figure(s.CPU), Service: figure(s.Service), Error: figure(s.ServiceError), Rate: figure(s.Rate), Sustainable: figure(Sustainable(s)),
 		Sockets: make([]socketDocument, len(s.Sockets)), Processes: make([]processDocument, len(s.Processes)),
 	}
 	if s.NetNS != 0 {

@@ -87,11 +87,12 @@ func TestJSON(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	lines := Table(example())
+	table := NewTable(example(), 0)
+	lines := table.Lines()
 	want := [][]string{
 		{"LISTEN", "APP", "KIND", "WORKERS", "BUSY", "IDLE", "QUEUED", "OLDEST", "CPU", "MEM", "SUSTAINS", "WAIT"},
 		{"127.0.0.1:8000", "gunicorn", "app:app", "gunicorn", "sync", "4", "3", "1", "2", "1.5s", "25.0%", "64", "MB", "20/s", "102ms"},
-		{"[::]:3000", "node", "Node.js", "?", "?", "?", "?", "-", "?", "0", "MB", "?", "?"},
+		{"[::]:3000", "node", "Node.js", "?", "?", "?", "≥0", "-", "?", "0", "MB", "?", "?"},
 		{"0.0.0.0:22", "?", "unknown", "?", "?", "?", "≥1", "?", "?", "?", "?", "?"},
 	}
 	if len(lines) != len(want) {

@@ -2,182 +2,189 @@ package watch
 
 import (
 	"cmp"
-	"fmt"
-	"math"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"brink/internal/gauge"
-	"brink/internal/kernel"
 )
-
-// unknownMark stands for what is unknown.
-const unknownMark = "?"
 
 var headings = []string{"LISTEN", "APP", "KIND", "WORKERS", "BUSY", "IDLE", "QUEUED", "OLDEST", "CPU", "MEM", "SUSTAINS", "WAIT"}
 
 // textColumns are those that are read from the left.
 const textColumns = 3
 
-// Table returns the snapshot as lines of text, the first being the headings.
-func Table(s *gauge.Snapshot) []string {
+// leastText is how narrow each of them may get before a server takes two lines.
+var leastText = [textColumns]int{14, 12, 8}
+
+// spared are the columns that are left out first where even two lines do not
+// suffice.
+var spared = []string{"MEM", "CPU", "IDLE", "OLDEST", "WAIT", "SUSTAINS", "WORKERS"}
+
+// Table is a snapshot as lines of text.
+type Table struct {
+	Head    []string
+	Servers [][]string // the lines of each, in the order of the snapshot
+	Hidden  []string   // headings of the columns that there is no room for
+}
+
+// gap separates columns.
+const gap = 2
+
+// NewTable lays a snapshot out in lines of at most so many columns; 0 stands for
+// any number. Where they are too few, names become shorter, then each server
+// takes two lines, and only then columns are left out.
+func NewTable(s *gauge.Snapshot, columns int) Table {
 	rows := [][]string{headings}
 	for _, server := range s.Servers {
 		rows = append(rows, row(server))
 	}
-	return align(rows)
-}
-
-func row(s *gauge.Server) []string {
-	wait, _ := ExpectedWait(s)
-	return []string{
-		address(s), cmp.Or(s.Name, unknownMark), string(s.Kind),
-		count(s.Workers), atLeast(s.Busy, s.BusyAtLeast), count(s.Idle), atLeast(s.Queued, queued(s)),
-		oldest(s), share100(s.CPU), memory(s), perSecond(Sustainable(s)), duration(wait),
-	}
-}
-
-// address is the first socket's, with the number of others.
-func address(s *gauge.Server) string {
-	text := s.Sockets[0].Address()
-	if more := len(s.Sockets) - 1; more > 0 {
-		text += " +" + strconv.Itoa(more)
-	}
-	return text
-}
-
-func queued(s *gauge.Server) uint64 {
-	var n uint64
-	for i := range s.Sockets {
-		n += uint64(s.Sockets[i].Queue)
-	}
-	return n
-}
-
-// oldest is the longest wait in any of the queues.
-func oldest(s *gauge.Server) string {
-	if queued(s) == 0 {
-		return "-"
-	}
-	var most gauge.Measure
-	for i := range s.Sockets {
-		if k := &s.Sockets[i]; k.Oldest.Known && (!most.Known || k.Oldest.Value > most.Value) {
-			most = k.Oldest
+	widths := widthsOf(rows)
+	text, numbers := widths[:textColumns], widths[textColumns:]
+	room := columns - lineWidth(numbers) - gap
+	if columns == 0 || lineWidth(text) <= room || room >= lineWidth(leastText[:]) {
+		if columns > 0 {
+			shrink(text, room)
 		}
+		return tableOf(rows, widths, nil)
 	}
-	return duration(most)
+	return inTwoLines(rows, widths, columns)
 }
 
-func memory(s *gauge.Server) string {
-	if s.PID == 0 {
-		return unknownMark
-	}
-	return fmt.Sprintf("%d MB", s.RSSBytes>>20)
-}
+// Lines are those of the whole table.
+func (t *Table) Lines() []string { return append(slices.Clone(t.Head), slices.Concat(t.Servers...)...) }
 
-func count(n kernel.Num) string {
-	if !n.Known {
-		return unknownMark
-	}
-	return n.String()
-}
-
-func atLeast(n kernel.Num, least uint64) string {
-	if !n.Known && least > 0 {
-		return "≥" + strconv.FormatUint(least, 10)
-	}
-	return count(n)
-}
-
-func share100(m gauge.Measure) string {
-	if !m.Known {
-		return unknownMark
-	}
-	return strconv.FormatFloat(100*m.Value, 'f', 1, 64) + "%"
-}
-
-func perSecond(m gauge.Measure) string {
-	if !m.Known {
-		return unknownMark
-	}
-	return strconv.FormatFloat(m.Value, 'g', 3, 64) + "/s"
-}
-
-func duration(m gauge.Measure) string {
-	switch v := m.Value; {
-	case !m.Known:
-		return unknownMark
-	case math.IsInf(v, 1):
-		return "no end"
-	case v < 1:
-		return strconv.FormatFloat(1000*v, 'f', 0, 64) + "ms"
-	default:
-		return strconv.FormatFloat(v, 'f', 1, 64) + "s"
-	}
-}
-
-func align(rows [][]string) []string {
+func widthsOf(rows [][]string) []int {
 	widths := make([]int, len(headings))
 	for _, cells := range rows {
 		for i, cell := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
 		}
 	}
-	lines := make([]string, len(rows))
+	return widths
+}
+
+func lineWidth(widths []int) int {
+	sum := gap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}
+
+// shrink makes the widest narrower until all fit.
+func shrink(widths []int, room int) {
+	for lineWidth(widths) > room {
+		at := 0
+		for i, w := range widths {
+			if w-leastText[i] > widths[at]-leastText[at] {
+				at = i
+			}
+		}
+		if widths[at] <= 1 {
+			return
+		}
+		widths[at]--
+	}
+}
+
+func inTwoLines(rows [][]string, widths []int, columns int) Table {
+	shrink(widths[:textColumns], columns)
+	hidden := []string{}
+	shown := func() (at []int, width int) {
+		width = gap
+		for i := textColumns; i < len(headings); i++ {
+			if !slices.Contains(hidden, headings[i]) {
+				at = append(at, i)
+				width += widths[i] + gap
+			}
+		}
+		return at, width - gap
+	}
+	for _, name := range spared {
+		if _, width := shown(); width <= columns {
+			break
+		}
+		hidden = append(hidden, name)
+	}
+	at, _ := shown()
+	t := tableOf(rows, widths, at)
+	t.Hidden = hidden
+	return t
+}
+
+// tableOf makes one line of each row, or two if numbers are the columns of a
+// second.
+func tableOf(rows [][]string, widths, numbers []int) Table {
+	var t Table
 	for n, cells := range rows {
-		var b strings.Builder
-		for i, cell := range cells {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			if i < textColumns {
-				b.WriteString(cell + pad)
-			} else {
-				b.WriteString(pad + cell)
-			}
+		var lines []string
+		if numbers == nil {
+			lines = []string{line(cells, widths, 0, len(cells))}
+		} else {
+			lines = []string{line(cells, widths, 0, textColumns), "  " + pick(cells, widths, numbers)}
 		}
-		lines[n] = strings.TrimRight(b.String(), " ")
+		if n == 0 {
+			t.Head = lines
+		} else {
+			t.Servers = append(t.Servers, lines)
+		}
 	}
-	return lines
+	return t
 }
 
-// Details returns lines on each process of the server, the first saying what
-// the server was taken for and why.
-func Details(s *gauge.Server) []string {
-	lines := []string{fmt.Sprintf("%s: %s", s.Kind, s.Why)}
-	for i := range s.Sockets {
-		lines = append(lines, "  "+socketLine(&s.Sockets[i]))
+func line(cells []string, widths []int, from, to int) string {
+	at := make([]int, 0, to-from)
+	for i := from; i < to; i++ {
+		at = append(at, i)
 	}
-	for i := range s.Processes {
-		lines = append(lines, "  "+processLine(&s.Processes[i]))
-	}
-	return lines
+	return pick(cells, widths, at)
 }
 
-func socketLine(k *gauge.Socket) string {
-	text := fmt.Sprintf("%s: %d in the accept queue, limit %s", k.Address(), k.Queue, count(k.Limit))
-	if k.Queue > 0 {
-		text += fmt.Sprintf(", oldest %s, abandoned %s", duration(k.Oldest), count(k.Abandoned))
+// pick makes a line of some of the cells.
+func pick(cells []string, widths, at []int) string {
+	padded := make([]string, len(at))
+	for n, i := range at {
+		cell := cells[i]
+		switch {
+		case i == 0:
+			cell = cleanPath(cell, widths[i])
+		case i < textColumns:
+			cell = ansi.Truncate(cell, widths[i], "…")
+		}
+		pad := strings.Repeat(" ", max(widths[i]-ansi.StringWidth(cell), 0))
+		if i < textColumns {
+			padded[n] = cell + pad
+		} else {
+			padded[n] = pad + cell
+		}
 	}
-	return text + fmt.Sprintf(", turned away %s since the reading before", count(k.Drops))
+	return strings.TrimRight(strings.Join(padded, strings.Repeat(" ", gap)), " ")
 }
 
-func processLine(p *gauge.Process) string {
-	if p.Master {
-		return fmt.Sprintf("pid %d: master, %d MB", p.PID, p.RSSBytes>>20)
+// ByNeed returns the places of the servers in the snapshot, those first where
+// requests wait, then those with the largest share of their workers busy, then
+// those that use most CPU.
+func ByNeed(s *gauge.Snapshot) []int {
+	order := make([]int, len(s.Servers))
+	for i := range order {
+		order[i] = i
 	}
-	text := fmt.Sprintf("pid %d: %s, holds %s, unread bytes %s, ran %s, waited %s for a CPU, %d MB",
-		p.PID, p.State, count(p.Held), count(p.Unread), duration(p.Run), duration(p.Ready), p.RSSBytes>>20)
-	switch {
-	case p.Wait.Call == "":
-	case !p.Wait.Peer.IsValid():
-		text += ", in " + p.Wait.Call
-	case p.Wait.Sure:
-		text += fmt.Sprintf(", in %s for %s", p.Wait.Call, p.Wait.Peer)
-	default:
-		text += fmt.Sprintf(", in %s, probably for %s", p.Wait.Call, p.Wait.Peer)
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := s.Servers[a], s.Servers[b]
+		return cmp.Or(cmp.Compare(waiting(y), waiting(x)), cmp.Compare(occupied(y), occupied(x)), cmp.Compare(y.CPU.Value, x.CPU.Value))
+	})
+	return order
+}
+
+func waiting(s *gauge.Server) uint64 { return max(s.Queued.Value, queued(s)) }
+
+// occupied is the share of workers that are busy for certain, 0 where it is not
+// known of how many.
+func occupied(s *gauge.Server) float64 {
+	if s.Workers.Value == 0 {
+		return 0
 	}
-	return text
+	return float64(max(s.BusyAtLeast, s.Busy.Value)) / float64(s.Workers.Value)
 }

@@ -95,15 +95,6 @@ func diagStatus(kind uint16, body []byte) error {
 
 func nlAlign(n int) int { return (n + unix.NLMSG_ALIGNTO - 1) &^ (unix.NLMSG_ALIGNTO - 1) }
 
-// diagSocket is an inet_diag_msg and what of its attributes is wanted.
-type diagSocket struct {
-	state          uint8
-	local, remote  netip.AddrPort
-	rqueue, wqueue uint32
-	uid, inode     uint32
-	sinceData      Num // ms
-}
-
 func parseDiagSocket(b []byte) (diagSocket, error) {
 	if len(b) < diagSocketLen {
 		return diagSocket{}, errDiagForm
@@ -143,24 +134,4 @@ func diagAddr(family uint8, b []byte) (netip.Addr, bool) {
 		return netip.AddrFrom16([16]byte(b)).Unmap(), true
 	}
 	return netip.Addr{}, false
-}
-
-func (s *diagSocket) listener() Listener {
-	return Listener{
-		Local:   s.local,
-		Queue:   s.rqueue,
-		Backlog: Num{uint64(s.wqueue), true},
-		Inode:   uint64(s.inode),
-		UID:     s.uid,
-	}
-}
-
-func (s *diagSocket) queued() QueuedConn {
-	return QueuedConn{
-		Local:           s.local,
-		Remote:          s.remote,
-		Unread:          unreadBytes(s.state, s.rqueue),
-		SinceDataMillis: s.sinceData,
-		Closed:          s.state == tcpCloseWait,
-	}
 }

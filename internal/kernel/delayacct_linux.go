@@ -88,7 +88,7 @@ func (f *FS) TaskStats() (*TaskStats, error) {
 // delayacctReader is nil where the file is absent: the account is then on
 // unless the kernel was started with nodelayacct.
 func (f *FS) delayacctReader() (*Reader[delayacct], error) {
-	r, err := newReader(f.root, "", numFile("proc/sys/kernel/task_delayacct", func(d *delayacct) *Num { return &d.On }))
+	r, err := newReader(f.at, "", numFile("proc/sys/kernel/task_delayacct", func(d *delayacct) *Num { return &d.On }))
 	if errors.Is(err, ErrUnavailable) {
 		return nil, nil
 	}

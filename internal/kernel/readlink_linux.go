@@ -8,11 +8,8 @@ import (
 
 // readlinkat is unix.Readlinkat for a name that ends with NUL and lies in a
 // buffer: a string would be allocated anew for each link.
-func readlinkat(dir int, name, link []byte) (int, error) {
+func readlinkat(dir int, name, link []byte) (int, unix.Errno) {
 	n, _, errno := unix.Syscall6(unix.SYS_READLINKAT, uintptr(dir),
 		uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&link[0])), uintptr(len(link)), 0, 0)
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(n), nil
+	return int(n), errno
 }

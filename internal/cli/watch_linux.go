@@ -10,15 +10,11 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"brink/internal/gauge"
 	"brink/internal/watch"
 )
-
-// soonest is the shortest time between two readings.
-const soonest = 100 * time.Millisecond
 
 // watching is what `brink watch` was asked for.
 type watching struct {
@@ -28,6 +24,7 @@ type watching struct {
 	every      time.Duration
 	lasts      time.Duration
 	prometheus string
+	given      func(flag string) bool
 }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -40,7 +37,11 @@ many hold a request, how many requests wait, and for how long. Nothing is
 changed, attached to or restarted. What cannot be seen from outside is "?".
 
 Without root, only servers of the same user can be looked into; of all others
-the accept queue is shown.`,
+the accept queue is shown.
+
+Exit codes: 0 done, also by q or ctrl-c while it watches; 2 bad input, nothing
+listens where --once was to look, or a missing requirement; 3 interrupted
+before --once had its reading, or a reading failed.`,
 		Example: `  brink watch
   brink watch --listen :8000 --once
   brink watch --pid 812 --json --every 500ms --for 1m
@@ -48,6 +49,7 @@ the accept queue is shown.`,
 		Args:              arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.given = cmd.Flags().Changed
 			return a.watch(cmd.Context(), o)
 		},
 	}
@@ -78,11 +80,13 @@ func (o *watching) config(detail bool) (gauge.Config, error) {
 	switch {
 	case o.every < soonest:
 		return c, fmt.Errorf("--every %v: it must be %v or more", o.every, soonest)
-	case o.lasts < 0:
+	case o.given("for") && o.lasts <= 0:
 		return c, fmt.Errorf("--for %v: it must be above 0", o.lasts)
-	case o.once && o.lasts > 0:
+	case o.once && o.given("for"):
 		return c, errors.New("--once and --for exclude each other")
-	case o.prometheus != "" && o.once:
+	case o.given("prometheus") && o.prometheus == "":
+		return c, errors.New("--prometheus needs an address to serve at: a port, which is then on 127.0.0.1, or like 192.0.2.1:9464")
+	case o.given("prometheus") && o.once:
 		return c, errors.New("--once and --prometheus exclude each other")
 	}
 	return c, nil
@@ -90,6 +94,9 @@ func (o *watching) config(detail bool) (gauge.Config, error) {
 
 func (a *app) watch(ctx context.Context, o watching) error {
 	c, err := o.config(o.once || a.json || len(o.pids) > 0)
+	if err == nil && a.json && o.prometheus != "" {
+		err = errors.New("--json and --prometheus exclude each other")
+	}
 	if err != nil {
 		return badInput(err)
 	}
@@ -142,7 +149,8 @@ func readings(ctx context.Context, g *gauge.Gauge, every time.Duration, each fun
 }
 
 func printTable(out io.Writer, s *gauge.Snapshot) error {
-	_, err := fmt.Fprintf(out, "%s\n%s\n\n", s.At.Format(time.TimeOnly), harmless(strings.Join(watch.Table(s), "\n")))
+	table := watch.NewTable(s, columnsOf(out))
+	_, err := fmt.Fprintf(out, "%s\n%s\n\n", s.At.Format(time.TimeOnly), strings.Join(table.Lines(), "\n"))
 	return err
 }
 
@@ -167,87 +175,14 @@ func (a *app) watchOnce(ctx context.Context, g *gauge.Gauge, o watching) error {
 	if a.json {
 		return a.printJSON(watch.Document(s))
 	}
-	lines := watch.Table(s)
+	table := watch.NewTable(s, columnsOf(a.stdout))
+	lines := table.Lines()
+	if len(table.Hidden) > 0 {
+		lines = append(lines, "", "The terminal is too narrow for "+strings.Join(table.Hidden, ", ")+".")
+	}
 	for _, server := range s.Servers {
 		lines = append(append(lines, ""), watch.Details(server)...)
 	}
-	_, err = fmt.Fprintln(a.stdout, harmless(strings.Join(lines, "\n")))
+	_, err = fmt.Fprintln(a.stdout, strings.Join(lines, "\n"))
 	return err
-}
-
-// watchModel is the table on a terminal.
-type watchModel struct {
-	g      *gauge.Gauge
-	every  time.Duration
-	lines  []string
-	err    error
-	detail bool
-	width  int
-	height int
-}
-
-func watchLive(ctx context.Context, g *gauge.Gauge, every time.Duration, out *os.File) error {
-	m := watchModel{g: g, every: every, width: widest, height: 24}
-	p := tea.NewProgram(m, tea.WithOutput(out), tea.WithContext(ctx), tea.WithoutSignalHandler())
-	end, err := p.Run()
-	if ctx.Err() != nil {
-		return nil
-	}
-	if m, ok := end.(watchModel); ok && err == nil {
-		err = m.err
-	}
-	return err
-}
-
-func (m watchModel) Init() tea.Cmd { return func() tea.Msg { return tick(time.Now()) } }
-
-func (m watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tick:
-		if m = m.read(); m.err != nil {
-			return m, tea.Quit
-		}
-		return m, tea.Tick(m.every, func(t time.Time) tea.Msg { return tick(t) })
-	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "ctrl+c", "q", "esc":
-			return m, tea.Quit
-		case "d":
-			m.detail = !m.detail
-			m.g.SetDetail(m.detail)
-		}
-	}
-	return m, nil
-}
-
-func (m watchModel) read() watchModel {
-	s, err := m.g.Sample(time.Now())
-	if err != nil {
-		m.err = err
-		return m
-	}
-	m.lines = watch.Table(s)
-	if m.detail {
-		for _, server := range s.Servers {
-			m.lines = append(append(m.lines, ""), watch.Details(server)...)
-		}
-	}
-	return m
-}
-
-func (m watchModel) View() tea.View {
-	lines := m.lines
-	if most := max(m.height-2, 1); len(lines) > most {
-		lines = append(lines[:most-1:most-1], fmt.Sprintf("… %d more lines", len(lines)-most+1))
-	}
-	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString(printable(line, m.width) + "\n")
-	}
-	b.WriteString(printable("q quits, d shows the processes", m.width))
-	v := tea.NewView(b.String())
-	v.AltScreen = true
-	return v
 }

@@ -58,7 +58,7 @@ func onThrowawayThread(f func() error) error {
 // network namespace. The error is [ErrGone] when the process has ended.
 func (f *FS) NetstatOf(pid int) (*Reader[Netstat], error) {
 	dir := "proc/" + strconv.Itoa(pid) + "/net/"
-	r, err := newReader(f.root, "",
+	r, err := newReader(f.at, "",
 		part[Netstat]{name: dir + "netstat", parse: parseNetstat},
 		part[Netstat]{name: dir + "snmp", parse: parseNetstat},
 	)

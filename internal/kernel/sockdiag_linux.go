@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"syscall"
@@ -175,5 +174,3 @@ func diagError(family uint8, err error) error {
 	}
 	return fmt.Errorf("sock_diag: %w", err)
 }
-
-var native = binary.NativeEndian

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -20,8 +21,8 @@ func (a *app) export(o watching) error {
 		return broken(fmt.Errorf("--prometheus: %w", err))
 	}
 	path := filepath.Join(filepath.Dir(self), exporterProgram)
-	if _, err := os.Stat(path); err != nil {
-		return broken(fmt.Errorf("--prometheus needs the program %s beside brink, and there is none in %s", exporterProgram, filepath.Dir(path)))
+	if _, err := exec.LookPath(path); err != nil {
+		return badInput(fmt.Errorf("--prometheus needs the program %s beside brink, and there is none in %s that may be run", exporterProgram, filepath.Dir(path)))
 	}
 	args := append([]string{exporterProgram}, o.exporterArguments(a.quiet)...)
 	return broken(fmt.Errorf("--prometheus: %s: %w", path, syscall.Exec(path, args, os.Environ())))
@@ -29,7 +30,10 @@ func (a *app) export(o watching) error {
 
 // exporterArguments says the same as brink's own command line.
 func (o *watching) exporterArguments(quiet bool) []string {
-	args := []string{"--every=" + o.every.String(), "--for=" + o.lasts.String()}
+	args := []string{"--every=" + o.every.String()}
+	if o.lasts > 0 {
+		args = append(args, "--for="+o.lasts.String())
+	}
 	for _, address := range o.listen {
 		args = append(args, "--listen="+address)
 	}

@@ -7,35 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ListenSocket is a [Listener] with what it had to turn away.
-type ListenSocket struct {
-	Listener
-	// Drops counts what the socket has refused since it was opened: SYNs and
-	// last ACKs that found the accept queue full, and what was dropped for
-	// other reasons. It is this socket's share of ListenDrops in [Netstat].
-	Drops Num
-}
-
-// Connection is an established TCP connection, or one whose client has closed
-// its side.
-type Connection struct {
-	QueuedConn
-	// Inode is that of the socket's file. It is 0 while nobody has accepted the
-	// connection, and again when every process has closed it.
-	Inode  uint64
-	Unsent uint32 // bytes written that the peer has not acknowledged
-	// SinceSentMillis is how long ago data was last sent, in ms and in the
-	// kernel's ticks of 1/CONFIG_HZ s, as SinceDataMillis is. Before any data
-	// it counts from the connection's establishment.
-	SinceSentMillis Num
-	// SegmentsIn and SegmentsOut count the segments with data in them, since
-	// Linux 4.6.
-	SegmentsIn, SegmentsOut Num
-}
-
-// Waiting reports whether the connection is in the accept queue.
-func (c *Connection) Waiting() bool { return c.Inode == 0 }
-
 // Sizes and offsets of include/uapi/linux: inet_diag.h, sock_diag.h, tcp.h.
 const (
 	diagRequestV1Len = unix.NLMSG_HDRLEN + 60 // inet_diag_req

@@ -1,4 +1,4 @@
-package gauge
+package kernel
 
 import (
 	"net"
@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"brink/internal/kernel"
+	"golang.org/x/sys/unix"
 )
 
 // A connection waits until somebody accepts it, whatever address family it and
 // its listener have; its client may close meanwhile, or have never been.
-func TestLookup(t *testing.T) {
-	l, err := dialLookup()
+func TestTCPLookup(t *testing.T) {
+	l, err := DialTCPLookup()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	for _, c := range []struct{ name, network, listen, dial string }{
 		{"IPv4", "tcp4", "127.0.0.1:0", "127.0.0.1"},
 		{"IPv6", "tcp6", "[::1]:0", "::1"},
@@ -37,12 +37,12 @@ func TestLookup(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			conn := kernel.QueuedConn{Local: addrPort(client.RemoteAddr()), Remote: addrPort(client.LocalAddr())}
-			if !l.waits(&conn) || conn.Closed || !conn.SinceDataMillis.Known {
+			conn := QueuedConn{Local: addrPort(client.RemoteAddr()), Remote: addrPort(client.LocalAddr())}
+			if !l.Waits(&conn) || conn.Closed || !conn.SinceDataMillis.Known {
 				t.Errorf("a connection in the queue: %+v", conn)
 			}
 			time.Sleep(30 * time.Millisecond)
-			if !l.waits(&conn) || conn.SinceDataMillis.Value < 20 {
+			if !l.Waits(&conn) || conn.SinceDataMillis.Value < 20 {
 				t.Errorf("it has waited for %v ms, want 20 or more", conn.SinceDataMillis)
 			}
 			server, err := listener.Accept()
@@ -50,11 +50,11 @@ func TestLookup(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			if l.waits(&conn) {
+			if l.Waits(&conn) {
 				t.Error("an accepted connection waits")
 			}
-			other := kernel.QueuedConn{Local: conn.Local, Remote: netip.AddrPortFrom(conn.Remote.Addr(), conn.Remote.Port()^1)}
-			if l.waits(&other) {
+			other := QueuedConn{Local: conn.Local, Remote: netip.AddrPortFrom(conn.Remote.Addr(), conn.Remote.Port()^1)}
+			if l.Waits(&other) {
 				t.Error("a connection that is none waits: the listener was taken for it")
 			}
 		})
@@ -66,17 +66,17 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
-// FuzzWaiting takes any answer for a socket: whatever it is, nothing is read
+// FuzzStillWaits takes any answer for a socket: whatever it is, nothing is read
 // beyond it.
-func FuzzWaiting(f *testing.F) {
-	body := make([]byte, diagSocket+8)
-	body[1] = stateOpen
+func FuzzStillWaits(f *testing.F) {
+	body := make([]byte, diagSocketLen+8)
+	body[0], body[1] = unix.AF_INET, tcpEstablished
 	f.Add(body)
-	f.Add(append(body[:diagSocket:diagSocket], 3, 0, 2, 0))
+	f.Add(append(body[:diagSocketLen:diagSocketLen], 3, 0, 2, 0))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var c kernel.QueuedConn
-		if waiting(b, &c) && (b[1] == stateClosed) != c.Closed {
+		var c QueuedConn
+		if stillWaits(b, &c) && (b[1] == tcpCloseWait) != c.Closed {
 			t.Errorf("state %d: closed %v", b[1], c.Closed)
 		}
 	})

@@ -178,3 +178,64 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 }
+
+// Descriptors that are close together and far apart, against what the kernel
+// lists (ls).
+func TestFDsFarApart(t *testing.T) {
+	p := must[*Process](t)(live(t).OpenProcess(os.Getpid()))
+	defer p.Close()
+	sock := must[int](t)(unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))
+	defer unix.Close(sock)
+	var st unix.Stat_t
+	if err := unix.Fstat(sock, &st); err != nil {
+		t.Fatal(err)
+	}
+	const far, farther = 700, 900
+	for _, to := range []int{far, farther} {
+		if err := unix.Dup3(sock, to, unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(to)
+	}
+	fds := must[[]FD](t)(p.FDs(nil))
+	for _, number := range []int{sock, far, farther} {
+		if want := (FD{Number: number, Inode: st.Ino}); !slices.Contains(fds, want) {
+			t.Errorf("%+v is not among %+v", want, fds)
+		}
+	}
+	met := p.FDsMet()
+	if n := p.FDCount(); n.Known && n.Value != uint64(met) {
+		t.Errorf("%v descriptors are in use, %d were met", n, met)
+	}
+	few, more, err := p.FirstFDs(met-1, nil)
+	if err != nil || !more || slices.Contains(few, FD{Number: farther, Inode: st.Ino}) {
+		t.Errorf("all but the last: %+v, more %v, %v", few, more, err)
+	}
+	if _, more, err := p.FirstFDs(met, nil); err != nil || more {
+		t.Errorf("all: more %v, %v", more, err)
+	}
+}
+
+// A process that was only approached tells its files, and no more until it is
+// met.
+func TestApproach(t *testing.T) {
+	cmd, _ := sleeping(t)
+	p := must[*Process](t)(live(t).Approach(cmd.Process.Pid))
+	defer p.Close()
+	if _, err := p.FDs(nil); err != nil || p.FDsMet() < 3 || p.StartTicks() != 0 {
+		t.Errorf("%d descriptors, started at %d: %v", p.FDsMet(), p.StartTicks(), err)
+	}
+	if err := p.Meet(); err != nil || p.StartTicks() == 0 || p.LastStat().PPID != os.Getpid() {
+		t.Errorf("started at %d, parent %d: %v", p.StartTicks(), p.LastStat().PPID, err)
+	}
+	q := must[*Process](t)(live(t).Approach(cmd.Process.Pid))
+	defer q.Close()
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if _, err := q.FDs(nil); !errors.Is(err, ErrGone) {
+		t.Errorf("files of one that has ended: %v", err)
+	}
+	if err := q.Meet(); !errors.Is(err, ErrGone) {
+		t.Errorf("meeting one that has ended: %v", err)
+	}
+}
