@@ -26,6 +26,11 @@ type overflow struct {
 	listener    *evidence.Listener
 }
 
+// unnamed reports whether nothing tells which queue it was.
+func (o *overflow) unnamed() bool {
+	return o.listener == nil && len(o.full)+len(o.busy)+len(o.said) == 0
+}
+
 func (l *look) overflow() overflow {
 	o := overflow{
 		busy: l.EventsOf(evidence.UpstreamBusy),
@@ -113,7 +118,7 @@ func queueFinding(l *look, o overflow) *Finding {
 		}
 	}
 	if f.What == "" {
-		f.What = "An accept queue overflows"
+		f.What = "An accept queue of this network namespace overflows; the counter does not tell which"
 	}
 	if o.perListener.Above(0) {
 		f.What += ", and " + f.count("drops of the listener", o.perListener, "connection") + " dropped there"
@@ -137,7 +142,12 @@ func queueFinding(l *look, o overflow) *Finding {
 	if f.Span == "" {
 		f.over(l)
 	}
-	f.level(Observed, queueRule(o))
+	if o.unnamed() {
+		f.level(Inferred, "the kernel counts for all listeners of the network namespace; that it is this server's queue, nothing tells")
+		f.not("another server of the same machine or container", "cannot be ruled out: ListenOverflows has no address")
+	} else {
+		f.level(Observed, queueRule(o))
+	}
 	if unix {
 		f.not("no overflow, since ListenOverflows is 0", "that counter is of TCP only; a full unix socket shows as EAGAIN in the proxy's log")
 	}

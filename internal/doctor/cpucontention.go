@@ -45,6 +45,9 @@ func judgeContention(l *look, a *answer) {
 	case full, steal.AtLeast(stolenTime):
 		a.found(contentionFinding(l, use, user, system, steal, psi, late))
 		return
+	case use.Below(cpuQuiet) && l.iowait().AtLeast(iowaitThrash):
+		var w words
+		a.note(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time, and wait for disks "+w.n("iowait", l.iowait())+" of it.", &w)
 	case use.Known && use.Below(cpuQuiet):
 		var w words
 		a.fine(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time.", &w)

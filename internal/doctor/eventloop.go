@@ -28,8 +28,9 @@ const (
 )
 
 var eventLoopBlocked = Rule{
-	Mode:  EventLoopBlocked,
-	Needs: anyOf(evidence.HasRequests, evidence.HasPools, evidence.HasPlatformLog, evidence.HasContainers, evidence.HasListeners),
+	Mode: EventLoopBlocked,
+	Needs: anyOf(evidence.HasRequests, evidence.HasPools, evidence.HasPlatformLog, evidence.HasContainers, evidence.HasListeners,
+		evidence.HasServerLog),
 	Judge: func(l *look, a *answer) {
 		for i := range l.Pools {
 			if p := &l.Pools[i]; p.Seen == evidence.PoolLive && isLoop(p) {
@@ -39,6 +40,7 @@ var eventLoopBlocked = Rule{
 		for i := range l.Requests {
 			rareStalls(l, a, &l.Requests[i])
 		}
+		saidStalls(l, a)
 		starvedProbe(l, a)
 		spinningLoop(l, a)
 	},
@@ -244,6 +246,7 @@ func starvedFinding(l *look, late []*evidence.Event, used evidence.Value) *Findi
 	f.between(stretch(late))
 	f.level(Inferred, "late answers of a process that lives; that its loop stood still was not seen itself")
 	f.Cause = "Its loop, or its only thread, is busy or gets no CPU for longer than the check waits. The platform ends it with SIGTERM, and it exits in order."
+	f.not("a crash of the code", "it ended because its checks got no answer in time; a crash leaves no unanswered checks before it")
 	if used.Below(roomInMemory) {
 		f.not("out of memory", f.n("used of limit", used)+" of the limit is used, and no kill is reported")
 	}

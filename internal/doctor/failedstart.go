@@ -121,6 +121,8 @@ func earlyExit(l *look, t *try) *Finding {
 	limit, _ := l.startLimit()
 	if lasted.Below(limit.Number) {
 		f.not("a start that took too long", "it ended after "+f.n("lasted", lasted)+", well before any limit")
+	} else if !lasted.Known {
+		f.not("a start that took too long", "the container ended by itself; the platform did not end it")
 	}
 	f.Now = []string{"Read the console log (docker log of the app itself) of those seconds."}
 	f.Properly = []string{"Start the same image with the same command and settings elsewhere."}
@@ -139,12 +141,14 @@ func judgeSilence(l *look, a *answer, t *try) {
 		a.found(wrongPort(t, asked, askedAt, doors))
 	case right >= 0 && doors[right].loopback:
 		a.found(onlyLoopback(t, doors[right]))
+	case asked == 0 && len(doors) > 0 && !slices.ContainsFunc(doors, func(d door) bool { return !d.loopback }):
+		a.found(onlyLoopback(t, doors[0]))
 	case len(t.exits) > 0:
 		a.found(earlyExit(l, t))
 	case len(doors) == 0 && t.works(l):
 		// Alive and at work until it was ended: a slow start.
 	default:
-		a.found(neverAnswered(l, t, right >= 0))
+		a.found(neverAnswered(l, t, right >= 0, doors))
 	}
 }
 
@@ -182,7 +186,7 @@ func onlyLoopback(t *try, d door) *Finding {
 	return f
 }
 
-func neverAnswered(l *look, t *try, listens bool) *Finding {
+func neverAnswered(l *look, t *try, listens bool, doors []door) *Finding {
 	f := &Finding{Subject: t.app}
 	limit, set := l.startLimit()
 	lasted := t.lasted()
@@ -203,9 +207,14 @@ func neverAnswered(l *look, t *try, listens bool) *Finding {
 	f.What += "."
 	f.between(stretch(slices.Concat(t.late, t.pinged)))
 	f.level(Observed, "the platform's own log says so; why, it does not say")
-	if listens {
+	asked, _ := t.asked()
+	switch {
+	case listens:
 		f.Cause = "It listens on the port that is asked and does not answer there: it hangs, or it answers no plain HTTP."
-	} else {
+	case asked == 0 && len(doors) > 0:
+		f.n("port listened on", evidence.Known(float64(doors[0].port), evidence.NoUnit, doors[0].from))
+		f.Cause = fmt.Sprintf("It listens on port %d; which port the platform asks is not in this evidence. Another one (WEBSITES_PORT, PORT), or a server that hangs.", doors[0].port)
+	default:
 		f.Cause = "Most likely nothing listens: the program is no HTTP server, or hangs before it comes to listen. A time that equals the limit says 'never', not 'almost'."
 	}
 	f.not("a crash", "no line says that the container has exited")

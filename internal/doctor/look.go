@@ -277,15 +277,25 @@ func (l *look) load1() evidence.Value {
 // the boot.
 const justNow = 10 * time.Minute
 
+// age is how long before the latest reading an event was, by the clock or by the
+// time since the boot.
+func (l *look) age(e *evidence.Event) (time.Duration, bool) {
+	r := l.Last()
+	switch {
+	case r == nil:
+	case !r.At.IsZero() && !e.At.IsZero():
+		return r.At.Sub(e.At), true
+	case e.Uptime.Known && r.Machine.Uptime.Known && e.Uptime.Number <= r.Machine.Uptime.Number:
+		return time.Duration((r.Machine.Uptime.Number - e.Uptime.Number) * float64(time.Second)), true
+	}
+	return 0, false
+}
+
 // latelyKernel parts the kernel's own events: those of now, and those that are
 // long over when the readings were taken. Without times all are of now.
 func (l *look) latelyKernel(within time.Duration, kinds ...evidence.EventKind) (now, before []*evidence.Event) {
-	var at time.Time
-	if r := l.Last(); r != nil {
-		at = r.At
-	}
 	for _, e := range l.EventsOf(kinds...) {
-		if !at.IsZero() && !e.At.IsZero() && e.Origin == evidence.FromKernel && at.Sub(e.At) > within {
+		if age, ok := l.age(e); ok && e.Origin == evidence.FromKernel && age > within {
 			before = append(before, e)
 		} else {
 			now = append(now, e)

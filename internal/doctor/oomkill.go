@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -43,8 +44,7 @@ func judgeOOM(l *look, a *answer) {
 	if len(before) > 0 {
 		var w words
 		last := before[len(before)-1]
-		a.note(Memory, "The kernel's log has "+w.count("OOM kills before", countOf(before), "OOM kill")+", the last of "+nameOf(last)+" at "+last.At.UTC().Format("2006-01-02 15:04:05")+
-			": that is over.", &w)
+		a.note(Memory, "The kernel's log has "+w.count("OOM kills before", countOf(before), "OOM kill")+", the last of "+nameOf(last)+" "+l.ago(last)+": that is over.", &w)
 	}
 	switch {
 	case len(kernel) > 0:
@@ -127,14 +127,24 @@ func recurring(l *look, before []*evidence.Event) bool {
 	if len(before) < again {
 		return false
 	}
-	at, last := l.Last().At, before[len(before)-1]
+	last := before[len(before)-1]
 	n := 0
 	for _, e := range before {
-		if e.Comm == last.Comm && at.Sub(e.At) <= againWithin {
+		if age, ok := l.age(e); ok && e.Comm == last.Comm && age <= againWithin {
 			n++
 		}
 	}
-	return n >= again && at.Sub(last.At) <= againSince
+	age, ok := l.age(last)
+	return n >= again && ok && age <= againSince
+}
+
+// ago says when an event was.
+func (l *look) ago(e *evidence.Event) string {
+	if !e.At.IsZero() {
+		return "at " + e.At.UTC().Format("2006-01-02 15:04:05")
+	}
+	age, _ := l.age(e)
+	return age.Round(time.Minute).String() + " before the last reading"
 }
 
 // nameOf names the process that an event is about.
@@ -201,6 +211,13 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 		f.What = "The platform reports that a container was killed for want of memory"
 		if containers[0] != "" {
 			f.What += " (" + strings.Join(containers, ", ") + ")"
+		}
+	case events[len(events)-1].Origin == evidence.FromSystem:
+		last := events[len(events)-1]
+		f.Subject = last.App
+		f.What = cmp.Or(last.Reason, "The system's log") + " reports " + f.count("OOM kills", countOf(events), "kill") + " for want of memory, the last of " + nameOf(last)
+		if last.AnonRSS.Known {
+			f.What += ", which held " + f.n("VmRSS", last.AnonRSS)
 		}
 	default:
 		f.What = "The platform reports " + f.count("OOM kills", countOf(events), "kill") + " for want of memory"

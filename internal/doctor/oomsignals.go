@@ -135,7 +135,7 @@ func near(events []*evidence.Event, from, to time.Time) bool {
 // a worker is killed: workers are replaced and no line says why.
 func silentKills(l *look, a *answer) {
 	for _, c := range l.crews() {
-		if c.file == "" || !quietVersion(c.version) {
+		if c.file == "" || c.tellsEnds() || !quietVersion(c.version) {
 			continue
 		}
 		replaced := c.replacements(l.poolWorkers())

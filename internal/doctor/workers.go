@@ -10,7 +10,9 @@ import (
 // crew is what the log of one server says of its workers.
 type crew struct {
 	file, app, version string
-	lives              []life
+	// server is what wrote the log.
+	server string
+	lives  []life
 	// stops are when the server was told to end; what ends then is no failure.
 	stops, starts []*evidence.Event
 }
@@ -48,7 +50,7 @@ func (l *look) crews() []*crew {
 		c := &crew{file: e.From.File, app: e.App}
 		for i := range l.Logs {
 			if l.Logs[i].File == c.file {
-				c.version = l.Logs[i].Version
+				c.version, c.server = l.Logs[i].Version, l.Logs[i].As
 			}
 		}
 		all = append(all, c)
@@ -186,4 +188,10 @@ func (l *look) workerLimit() (limit time.Duration, known bool) {
 		return time.Duration(s.Timeout.Number * float64(time.Second)), true
 	}
 	return 30 * time.Second, false
+}
+
+// tellsEnds reports whether the server logs each end of a worker in every
+// release.
+func (c *crew) tellsEnds() bool {
+	return slices.Contains([]string{"uwsgi", "php-fpm", "Celery"}, c.server)
 }

@@ -51,6 +51,7 @@ func judgeWorkerTimeout(l *look, a *answer) {
 		if len(killed) > 0 {
 			f.not("out of memory", "SIGKILL came from the server itself, right after WORKER TIMEOUT of the same worker; the words 'Perhaps out of memory?' are printed for every SIGKILL")
 		}
+		f.not("a crash of the program", "the server ended the worker because it did not report in time, and says so")
 		f.Now = []string{"Find the request that takes so long (access log, APM), or the backend that it waits for.",
 			"Raise --timeout only if requests may really take that long."}
 		f.Properly = []string{"Give calls to backends a time-out shorter than the worker's.", "Move long work out of requests, or use threads (gthread), which report while they work."}
@@ -62,7 +63,7 @@ func judgeWorkerTimeout(l *look, a *answer) {
 // quiet says that a log tells of no worker that was lost. Releases of gunicorn
 // that do not log it cannot be asked, nor can a log without a start.
 func (c *crew) quiet(a *answer) {
-	if c.version == "" || quietVersion(c.version) || len(c.lives) == 0 {
+	if !c.tellsEnds() && (c.version == "" || quietVersion(c.version)) || len(c.lives) == 0 {
 		return
 	}
 	for i := range c.lives {
