@@ -78,7 +78,7 @@ type holder struct {
 	ppid   int
 	space  *space
 	inodes []uint64
-	fds    []kernel.FD // nil if there are more than were looked at
+	files  found // none if there are more than were looked at
 	// What grouping finds out.
 	pid   int
 	start uint64
@@ -199,6 +199,7 @@ func (c *scan) lookInto(h *holder, most int) (more bool, err error) {
 	if h.p.PID() == c.g.self && !slices.Contains(asked, c.g.self) {
 		return false, nil // of interest only to those who ask for it
 	}
+	clock := processClock(h.p.PID())
 	if c.fds, more, err = h.p.FirstFDs(most, c.fds[:0]); err != nil || !slices.ContainsFunc(c.fds, isSocket) {
 		return more, err
 	}
@@ -214,7 +215,7 @@ func (c *scan) lookInto(h *holder, most int) (more bool, err error) {
 		return more, nil
 	}
 	if !more {
-		h.fds = slices.Clone(c.fds)
+		h.files = found{slices.Clone(c.fds), clock}
 	}
 	if len(asked) > 0 {
 		return more, nil

@@ -254,11 +254,11 @@ func (g *Gauge) serverOf(c *scan, gr *group, found []*server) *server {
 	for _, h := range gr.members {
 		q := s.process(h.pid, h.start)
 		if q == nil {
-			p, fds := c.take(h)
+			p, files := c.take(h)
 			if p == nil {
 				continue
 			}
-			q = s.addProcess(p, fds)
+			q = s.addProcess(p, files)
 		}
 		q.top = gr.started(h)
 	}
@@ -285,20 +285,20 @@ func (g *Gauge) knownServer(gr *group, found []*server) *server {
 
 // take gives away the holder's process with its files, and opens it anew for
 // those that come later; nil if it has ended.
-func (c *scan) take(h *holder) (*kernel.Process, []kernel.FD) {
+func (c *scan) take(h *holder) (*kernel.Process, found) {
 	if !h.taken {
 		h.taken = true
-		return h.p, h.fds
+		return h.p, h.files
 	}
 	p, err := c.g.fs.OpenProcess(h.pid)
 	if err != nil {
-		return nil, nil
+		return nil, found{}
 	}
 	if p.StartTicks() != h.start {
 		_ = p.Close()
-		return nil, nil
+		return nil, found{}
 	}
-	return p, nil
+	return p, found{}
 }
 
 // asked reports whether one of the processes asked for is in the group, or

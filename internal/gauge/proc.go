@@ -25,11 +25,9 @@ type proc struct {
 	// are while the process holds no connection; 0 if that does not tell: a
 	// process that blocks in accept(2) has a number reserved already.
 	open, resting int64
-	// listed says that fds and the process's own stat are as finding the
-	// process has left them.
-	listed  bool
-	scanned bool // fds are of this reading, or nothing has run since
-	epoll   bool
+	found         found
+	scanned       bool // fds are of this reading, or nothing has run since
+	epoll         bool
 	// slot is the descriptor that the next accepted connection gets, or that
 	// the present one has; -1 if that is not certain.
 	slot     int
@@ -48,6 +46,15 @@ type sock struct {
 	doubt bool // it was unclassified before this reading
 }
 
+// found is what finding a process has told of its files. It holds, and so does
+// the process's own stat, as long as the process has not run since.
+type found struct {
+	fds   []kernel.FD // nil if they have yet to be listed
+	clock int64       // before they were
+}
+
+func (f *found) holds(q *proc) bool { return f.fds != nil && processClock(q.p.PID()) == f.clock }
+
 type nature uint8
 
 const (
@@ -58,6 +65,9 @@ const (
 
 // look reads what the process has done since the reading before.
 func (q *proc) look(s *server, page uint64) error {
+	if !q.found.holds(q) {
+		q.found = found{}
+	}
 	ran, open, err := q.stirred(s)
 	if err != nil {
 		return err
@@ -133,7 +143,7 @@ func processClock(pid int) int64 {
 
 // readStat fails with kernel.ErrGone for a process that waits to be reaped.
 func (q *proc) readStat(page uint64) error {
-	if q.listed {
+	if q.found.fds != nil {
 		q.stat = q.p.LastStat() // it was read a moment ago
 	} else if err := q.p.Stat(&q.stat); err != nil {
 		return err
@@ -267,10 +277,12 @@ func (q *proc) lookAtFiles(s *server) error {
 	}
 	before := q.count()
 	var err error
-	if !q.listed {
+	if q.found.holds(q) {
+		q.fds = q.found.fds
+	} else {
 		q.fds, err = q.p.FDs(q.fds[:0])
 	}
-	q.listed, q.scanned = false, err == nil
+	q.found, q.scanned = found{}, err == nil
 	if err != nil {
 		q.socks = q.socks[:0]
 		if gone(err) {

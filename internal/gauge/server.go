@@ -111,10 +111,9 @@ func (s *server) process(pid int, start uint64) *proc {
 	return nil
 }
 
-// addProcess takes in a process with its files, nil if they have yet to be
-// listed.
-func (s *server) addProcess(p *kernel.Process, fds []kernel.FD) *proc {
-	q := &proc{p: p, fds: fds, listed: fds != nil}
+// addProcess takes in a process, and what is known of its files.
+func (s *server) addProcess(p *kernel.Process, files found) *proc {
+	q := &proc{p: p, found: files}
 	s.procs = append(s.procs, q)
 	return q
 }
@@ -270,13 +269,14 @@ func (s *server) tryChild(g *Gauge, pid int) {
 	if err != nil {
 		return
 	}
-	fds, err := p.FDs(nil)
+	files := found{clock: processClock(pid)}
+	files.fds, err = p.FDs(nil)
 	if err == nil {
-		for _, fd := range fds {
+		for _, fd := range files.fds {
 			if fd.Inode != 0 && s.socket(fd.Inode) != nil {
 				s.recognitions = 0
 				// If it has ended already, the next reading sees that.
-				_ = s.addProcess(p, fds).look(s, g.page)
+				_ = s.addProcess(p, files).look(s, g.page)
 				return
 			}
 		}

@@ -115,12 +115,13 @@ func (c contender) compete(t *testing.T) {
 }
 
 // drive sends requests at random, as many as make the utilisation. For 1 it
-// keeps one more under way than there are workers.
+// keeps twice as many under way as there are workers, so that no worker is
+// without one while a client takes its time.
 func drive(c contender, p *process, utilisation float64) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	if utilisation == 1 {
-		for range c.workers + 1 {
+		for range 2 * c.workers {
 			wg.Go(func() {
 				for {
 					select {
