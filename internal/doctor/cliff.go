@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +70,7 @@ func tableCliff(b ladder) *Finding {
 	return f
 }
 
-var appsColumn = regexp.MustCompile(`^apps?_(\d+)(?:_(\d+))?$`)
+var appsColumn = expression(`^apps?_(\d+)(?:_(\d+))?$`)
 
 // newestText compares groups of apps where the table has them apart: columns
 // such as apps_1_6_ms and apps_7_8_ms.
@@ -83,7 +82,7 @@ func newestText(b ladder, before, after step, f *Finding) string {
 	}
 	var groups []group
 	for i, c := range b.table.Columns {
-		m := appsColumn.FindStringSubmatch(c.Metric)
+		m := appsColumn().FindStringSubmatch(c.Metric)
 		if m == nil {
 			continue
 		}

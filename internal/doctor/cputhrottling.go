@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"math"
-	"regexp"
 
 	"brink/internal/evidence"
 )
@@ -121,7 +120,7 @@ func throttleAdvice(f *Finding) {
 	f.Settle = append(f.Settle, "Start times and latencies with the limit lifted for ten minutes.")
 }
 
-var startColumn = regexp.MustCompile(`(?i)boot|start|warm`)
+var startColumn = expression(`(?i)boot|start|warm`)
 
 // quotaWithoutCount looks at a quota whose effect nobody counted: with starts
 // or health checks that take too long it is the first suspect.
@@ -172,7 +171,7 @@ func (l *look) slowestStart() evidence.Value {
 	for i := range l.Tables {
 		t := &l.Tables[i]
 		for j, c := range t.Columns {
-			if !startColumn.MatchString(c.Metric) || c.Unit != "s" && c.Unit != "ms" {
+			if !startColumn().MatchString(c.Metric) || c.Unit != "s" && c.Unit != "ms" {
 				continue
 			}
 			for _, row := range t.Rows {
@@ -188,7 +187,7 @@ func (l *look) slowestStart() evidence.Value {
 	return best
 }
 
-var answerColumn = regexp.MustCompile(`(?i)health|probe|response|ping`)
+var answerColumn = expression(`(?i)health|probe|response|ping`)
 
 // slowestAnswer is the longest time of a health check in a table, in s.
 func (l *look) slowestAnswer() evidence.Value {
@@ -196,7 +195,7 @@ func (l *look) slowestAnswer() evidence.Value {
 	for i := range l.Tables {
 		t := &l.Tables[i]
 		for j, c := range t.Columns {
-			if !answerColumn.MatchString(c.Metric) || c.Unit != "s" && c.Unit != "ms" {
+			if !answerColumn().MatchString(c.Metric) || c.Unit != "s" && c.Unit != "ms" {
 				continue
 			}
 			for _, row := range t.Rows {

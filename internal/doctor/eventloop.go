@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -158,7 +157,7 @@ func (l *look) checks(r *evidence.Requests) (fast, slow, all, longest, timeOuts 
 	}
 	for i := range r.List {
 		q := &r.List[i]
-		if !r.Outside && !healthPath.MatchString(q.Path) {
+		if !r.Outside && !healthPath().MatchString(q.Path) {
 			continue
 		}
 		one := evidence.Known(1, evidence.Events, evidence.Source{File: r.File, Line: q.Line})
@@ -183,7 +182,7 @@ func (l *look) checks(r *evidence.Requests) (fast, slow, all, longest, timeOuts 
 }
 
 // healthPath are paths that do nothing but answer.
-var healthPath = regexp.MustCompile(`(?i)^/(?:api/)?(?:health|healthz|healthcheck|ping|live|livez|liveness|ready|readyz|readiness|up)/?$`)
+var healthPath = expression(`(?i)^/(?:api/)?(?:health|healthz|healthcheck|ping|live|livez|liveness|ready|readyz|readiness|up)/?$`)
 
 // longestSilence is the longest time without a line in a server's log.
 func (l *look) longestSilence() evidence.Value {

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 
 	"brink/internal/evidence"
@@ -22,7 +21,7 @@ type step struct {
 	row                                      int
 }
 
-var stepLabel = regexp.MustCompile(`^(\d+) ?[x×] ?(\d+(?:\.\d+)?) ?(?:MB|MiB)?$`)
+var stepLabel = expression(`^(\d+) ?[x×] ?(\d+(?:\.\d+)?) ?(?:MB|MiB)?$`)
 
 // ladders are the tables that have memory per step.
 func (l *look) ladders() []ladder {
@@ -49,7 +48,7 @@ func (l *look) ladders() []ladder {
 // named reads what a label such as "6x50MB" says of the demand.
 func (s *step) named(t *evidence.Table) {
 	s.alloc = evidence.Missing(evidence.NotSeen, "the label does not tell")
-	m := stepLabel.FindStringSubmatch(s.label)
+	m := stepLabel().FindStringSubmatch(s.label)
 	if m == nil {
 		s.alloc = t.Value(s.row, "alloc")
 		if s.label == "" && s.alloc.Known {

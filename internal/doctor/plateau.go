@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"math"
-	"regexp"
 
 	"brink/internal/evidence"
 )
@@ -97,12 +96,12 @@ func tablePlateau(b ladder) *Finding {
 	return f
 }
 
-var reclaimColumn = regexp.MustCompile(`(?i)^(pswp(in|out)|pgscan_|allocstall|swap_?used|psi_)`)
+var reclaimColumn = expression(`(?i)^(pswp(in|out)|pgscan_|allocstall|swap_?used|psi_)`)
 
 // reclaim finds a column about swap or reclaim that grew along the ladder.
 func (b *ladder) reclaim(first, last step) string {
 	for _, c := range b.table.Columns {
-		if reclaimColumn.MatchString(c.Metric) && grew(b.table.Value(first.row, c.Metric), b.table.Value(last.row, c.Metric), startGrowth) {
+		if reclaimColumn().MatchString(c.Metric) && grew(b.table.Value(first.row, c.Metric), b.table.Value(last.row, c.Metric), startGrowth) {
 			return c.Metric
 		}
 	}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -97,14 +96,14 @@ func judgeCascade(l *look, a *answer) {
 	a.found(f)
 }
 
-var loopWords = regexp.MustCompile(`(?i)crash[ -]?loop|restart[ -]?loop|cascade`)
+var loopWords = expression(`(?i)crash[ -]?loop|restart[ -]?loop|cascade`)
 
 // ladderCascade looks for a step of a table that was written down as a loop.
 func ladderCascade(l *look) *Finding {
 	for _, b := range l.ladders() {
 		for _, s := range b.steps {
 			row := &b.table.Rows[s.row]
-			i := slices.IndexFunc(row.Cells, func(c evidence.Cell) bool { return loopWords.MatchString(c.Text) })
+			i := slices.IndexFunc(row.Cells, func(c evidence.Cell) bool { return loopWords().MatchString(c.Text) })
 			if i < 0 || !s.apps.AtLeast(2) {
 				continue
 			}

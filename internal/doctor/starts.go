@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -74,11 +73,11 @@ func (l *look) tries() []*try {
 	return all
 }
 
-var containerSuffix = regexp.MustCompile(`_\d+(_[0-9a-f]{6,})?$`)
+var containerSuffix = expression(`_\d+(_[0-9a-f]{6,})?$`)
 
 // siteName is a site's name without what the platform adds for each container:
 // app1_0_3f2a9c1d.
-func siteName(container string) string { return containerSuffix.ReplaceAllString(container, "") }
+func siteName(container string) string { return containerSuffix().ReplaceAllString(container, "") }
 
 // limit is the start limit that holds, and whether a setting says so.
 func (l *look) startLimit() (evidence.Value, bool) {

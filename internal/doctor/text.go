@@ -3,8 +3,10 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"brink/internal/evidence"
@@ -197,4 +199,10 @@ func (p *printer) line(lead, text string) {
 		line, empty = line+word, false
 	}
 	p.b.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// expression compiles a pattern when it is first used: all of them at once would
+// slow every start of brink.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -31,7 +31,7 @@ type store struct {
 
 	db    *sql.DB
 	conn  *sql.Conn
-	stmts [len(statements)]*sql.Stmt
+	stmts [finishRun + 1]*sql.Stmt
 	// lock tells readers that the record is being written.
 	lock *os.File
 	// spare keeps some of the disk for the last words of a run that fills it.
@@ -150,7 +150,7 @@ func (s *store) open(lock func(path string) (*os.File, error)) (err error) {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for i, text := range statements {
+	for i, text := range statements() {
 		if s.stmts[i], err = s.conn.PrepareContext(ctx, text); err != nil {
 			return err
 		}
