@@ -70,9 +70,6 @@ func (a *agent) compose(ctx context.Context, spec wire.App, addr netip.AddrPort,
 }
 
 func (a *agent) gunicorn(ctx context.Context, spec wire.App, addr netip.AddrPort, dir string) ([]string, error) {
-	if spec.Workers < 1 {
-		return nil, fmt.Errorf("flask needs at least 1 worker, not %d", spec.Workers)
-	}
 	timeout, err := wholeSeconds("gunicorn's worker time-out", spec.TimeoutNs)
 	if err != nil {
 		return nil, err
@@ -81,11 +78,8 @@ func (a *agent) gunicorn(ctx context.Context, spec wire.App, addr netip.AddrPort
 	if err != nil {
 		return nil, err
 	}
-	python, err := a.python(ctx, spec)
+	python, err := a.pythonIn(ctx, spec, dir)
 	if err != nil {
-		return nil, err
-	}
-	if err := apps.Unpack(pythonApp, dir); err != nil {
 		return nil, err
 	}
 	argv := []string{
@@ -105,18 +99,12 @@ func (a *agent) gunicorn(ctx context.Context, spec wire.App, addr netip.AddrPort
 // by what happens to be installed is said: two machines run the same server.
 // It has no watchdog, so that the worker time-out means nothing to it.
 func (a *agent) uvicorn(ctx context.Context, spec wire.App, addr netip.AddrPort, dir string) ([]string, error) {
-	if spec.Workers < 1 {
-		return nil, fmt.Errorf("asgi needs at least 1 worker, not %d", spec.Workers)
-	}
 	keepAlive, err := wholeSeconds("uvicorn's keep-alive", spec.KeepAliveNs)
 	if err != nil {
 		return nil, err
 	}
-	python, err := a.python(ctx, spec)
+	python, err := a.pythonIn(ctx, spec, dir)
 	if err != nil {
-		return nil, err
-	}
-	if err := apps.Unpack(pythonApp, dir); err != nil {
 		return nil, err
 	}
 	argv := []string{
@@ -129,6 +117,18 @@ func (a *agent) uvicorn(ctx context.Context, spec wire.App, addr netip.AddrPort,
 	}
 	argv = append(argv, optional("--backlog", positive(spec.Backlog))...)
 	return append(argv, "asgi:app"), nil
+}
+
+// pythonIn puts the Python app into dir and returns the interpreter for it.
+func (a *agent) pythonIn(ctx context.Context, spec wire.App, dir string) (string, error) {
+	if spec.Workers < 1 {
+		return "", fmt.Errorf("%s needs at least 1 worker, not %d", spec.Runtime, spec.Workers)
+	}
+	python, err := a.python(ctx, spec)
+	if err != nil {
+		return "", err
+	}
+	return python, apps.Unpack(pythonApp, dir)
 }
 
 // python returns the interpreter for an app of the runtimes flask and asgi.
