@@ -104,41 +104,41 @@ func (b *builder) closeTableLog(log *logReader, s *sheet) {
 //
 // https://learn.microsoft.com/azure/container-apps/log-monitoring
 func (b *builder) containerAppsRows(s *sheet) error {
-	when := s.timeColumn()
-	message, reason := s.column("Log_s", "Log"), s.column("Reason_s", "Reason")
-	kind, count := s.column("Type_s", "Type"), s.column("Count_d", "Count")
-	app := s.column("ReplicaName_s", "ReplicaName", "ContainerAppName_s", "ContainerAppName")
-	log := b.newLog(s.file.name)
-	log.log.As, log.origin = "Container Apps system log", FromPlatform
-	for _, row := range s.newestLast(when) {
-		l := s.rowLine(&row, when, message, app)
-		log.log.Lines++
-		log.covers(l)
-		e := containerAppsRow(l, row.cell(kind), row.cell(reason), l.text)
-		if n := parsedNumber(row.cell(count), Events, s.from(&row, count)); n.Known {
-			e.Times = n
-		}
-		if e.Kind != "" {
-			log.take(e, l)
-		}
-	}
-	b.closeTableLog(log, s)
-	return nil
+	return b.eventRows(s, eventTable{
+		as: "Container Apps system log", origin: FromPlatform, eventOf: containerAppsRow,
+		message: s.column("Log_s", "Log"), reason: s.column("Reason_s", "Reason"),
+		kind: s.column("Type_s", "Type"), count: s.column("Count_d", "Count"),
+		app: s.column("ReplicaName_s", "ReplicaName", "ContainerAppName_s", "ContainerAppName"),
+	})
 }
 
 // kubeRows reads Log Analytics' KubeEvents.
 func (b *builder) kubeRows(s *sheet) error {
+	return b.eventRows(s, eventTable{
+		as: "Kubernetes events", origin: FromKubernetes, eventOf: kubeEventOf,
+		message: s.column("Message"), reason: s.column("Reason"),
+		kind: s.column("KubeEventType", "Type"), count: s.column("Count"), app: s.column("Name"),
+	})
+}
+
+// eventTable says where a table of events has what.
+type eventTable struct {
+	as                                string
+	origin                            Origin
+	message, reason, kind, count, app int
+	eventOf                           func(l *logLine, kind, reason, message string) Event
+}
+
+func (b *builder) eventRows(s *sheet, t eventTable) error {
 	when := s.timeColumn()
-	message, reason := s.column("Message"), s.column("Reason")
-	kind, count, app := s.column("KubeEventType", "Type"), s.column("Count"), s.column("Name")
 	log := b.newLog(s.file.name)
-	log.log.As, log.origin = "Kubernetes events", FromKubernetes
+	log.log.As, log.origin = t.as, t.origin
 	for _, row := range s.newestLast(when) {
-		l := s.rowLine(&row, when, message, app)
+		l := s.rowLine(&row, when, t.message, t.app)
 		log.log.Lines++
 		log.covers(l)
-		e := kubeEventOf(l, row.cell(kind), row.cell(reason), l.text)
-		if n := parsedNumber(row.cell(count), Events, s.from(&row, count)); n.Known {
+		e := t.eventOf(l, row.cell(t.kind), row.cell(t.reason), l.text)
+		if n := parsedNumber(row.cell(t.count), Events, s.from(&row, t.count)); n.Known {
 			e.Times = n
 		}
 		if e.Kind != "" {
