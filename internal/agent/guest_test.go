@@ -278,3 +278,30 @@ func TestGuestSwapIsEmptied(t *testing.T) {
 		t.Errorf("swaps %v, before %q", got, swaps)
 	}
 }
+
+// What is in swap and what the cgroup still has in memory is read from the
+// kernel (VmSwap, proc_pid_status(5); memory.current).
+func TestGuestAShareStartsInSwap(t *testing.T) {
+	a, ok := withCgroups(t)
+	swaps := content(t, "/proc/swaps")
+	if !ok || !strings.Contains(swaps, "/") {
+		return
+	}
+	before := swapUsed(t)
+	limits := prepare(t, a, wire.Plan{Whole: true, Share: wire.Share{SwappedMB: 120}})
+	if l := limits["share in swap"]; !l.Applied || !strings.HasPrefix(l.Wanted, "120 MB") {
+		t.Errorf("limit %+v", l)
+	}
+	pid := one(t, holders(t, a)["120"])
+	status := content(t, "/proc/"+strconv.Itoa(pid)+"/status")
+	m := regexp.MustCompile(`VmSwap:\s+(\d+) kB`).FindStringSubmatch(status)
+	if m == nil || atoi(t, m[1]) < 114<<10 {
+		t.Errorf("of 120 MB in swap: %q", m)
+	}
+	if mb := atoi(t, content(t, group(t, pid)+"/memory.current")) >> 20; mb > 32 {
+		t.Errorf("%d MB of it are still in memory", mb)
+	}
+	if kb := swapUsed(t) - before; kb < 114<<10 || kb > 140<<10 {
+		t.Errorf("swap in use grew by %d kB, want about 120 MB", kb)
+	}
+}

@@ -35,6 +35,7 @@ type platform struct {
 	stop context.CancelFunc
 
 	mu       sync.Mutex
+	swapped  *holder
 	ballast  *holder
 	cache    *holder
 	inflated *holder
@@ -52,7 +53,7 @@ func (p *platform) close() error {
 	p.stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, h := range []*holder{p.inflated, p.cache, p.ballast} {
+	for _, h := range []*holder{p.inflated, p.cache, p.ballast, p.swapped} {
 		h.end()
 	}
 	p.tree.scan(false) // forgets the ended
@@ -114,9 +115,9 @@ func checkPlan(plan wire.Plan) error {
 		value int64
 	}{
 		{"cpus", int64(plan.CPUs)}, {"memory", int64(plan.MemoryMB)}, {"swap", int64(plan.SwapMB)},
-		{"ballast", int64(s.BallastMB)}, {"hot ballast", int64(s.HotMB)}, {"the ballast's interval", s.HotEveryNs},
+		{"ballast", int64(s.BallastMB)}, {"hot ballast", int64(s.HotMB)}, {"interval of the ballast", s.HotEveryNs}, {"share in swap", int64(s.SwappedMB)},
 		{"sidecar", int64(s.SidecarMB)}, {"hot sidecar", int64(s.SidecarHotMB)},
-		{"cache", int64(s.CacheMB)}, {"the cache's interval", s.CacheEveryNs},
+		{"cache", int64(s.CacheMB)}, {"interval of the cache", s.CacheEveryNs},
 	} {
 		if n.value < 0 {
 			return fmt.Errorf("the plan's %s is %d; it cannot be negative", n.name, n.value)
@@ -142,6 +143,9 @@ func (p *platform) checkRoom(plan wire.Plan) error {
 	if need := int64(plan.Share.BallastMB); need > room {
 		return &wire.Fault{Kind: wire.NoRoom, Text: fmt.Sprintf("the platform's share needs %d MB, more than the %d MB of %s", need, room, where)}
 	}
+	if free := int64(m.SwapFree.Value) >> 20; int64(plan.Share.SwappedMB) > free {
+		return &wire.Fault{Kind: wire.NoRoom, Text: fmt.Sprintf("%d MB of the platform's share are to be in swap, and %d MB of swap are free here", plan.Share.SwappedMB, free)}
+	}
 	dir := p.cacheDir(plan.Share)
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -160,10 +164,19 @@ func (p *platform) cacheDir(s wire.Share) string {
 	return p.agent.opts.Dir
 }
 
-// setUpShare starts ballast and cache at once and returns when both are filled.
+// setUpShare puts into swap what is to be there while memory is still free, then
+// starts ballast and cache at once, and returns when both are filled.
 func (p *platform) setUpShare(s wire.Share) ([]wire.Limit, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var list []wire.Limit
+	if s.SwappedMB > 0 {
+		l, err := p.putOut(s.SwappedMB)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
 	var ballastErr, cacheErr error
 	var both sync.WaitGroup
 	if s.BallastMB > 0 {
@@ -180,7 +193,6 @@ func (p *platform) setUpShare(s wire.Share) ([]wire.Limit, error) {
 	if err := errors.Join(ballastErr, cacheErr); err != nil {
 		return nil, err
 	}
-	var list []wire.Limit
 	if p.ballast != nil {
 		list = append(list, p.ballast.limit("ballast", touched(s.BallastMB, s.HotMB, s.HotEveryNs), "anonymous memory of a process of brink's own"))
 	}

@@ -233,6 +233,7 @@ func TestPlansThatCannotBePrepared(t *testing.T) {
 		want  string
 	}{
 		{wire.Share{BallastMB: -1}, wire.BadRequest, "the plan's ballast is -1; it cannot be negative"},
+		{wire.Share{SwappedMB: -1}, wire.BadRequest, "the plan's share in swap is -1; it cannot be negative"},
 		{wire.Share{BallastMB: 10, HotMB: 11}, wire.BadRequest, "more of the platform's share is hot than there is of it"},
 	} {
 		err := a.Call(t.Context(), wire.Prepare, wire.Plan{Share: tc.share}, nil)
@@ -242,8 +243,9 @@ func TestPlansThatCannotBePrepared(t *testing.T) {
 		}
 	}
 	for want, share := range map[string]wire.Share{
-		"the platform's share needs 536870912 MB":  {BallastMB: 1 << 29},
-		"the page cache's file needs 536870912 MB": {CacheMB: 1 << 29},
+		"the platform's share needs 536870912 MB":                      {BallastMB: 1 << 29},
+		"536870912 MB of the platform's share are to be in swap, and ": {SwappedMB: 1 << 29},
+		"the page cache's file needs 536870912 MB":                     {CacheMB: 1 << 29},
 	} {
 		a := agenttest.Start(t)
 		err := a.Call(t.Context(), wire.Prepare, wire.Plan{Share: share}, nil)

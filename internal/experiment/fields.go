@@ -100,6 +100,7 @@ var fields = sync.OnceValue(func() map[string]field {
 		"Share.ballast_mb":     {doc: "Anonymous memory of the platform.", max: 1 << 20, def: "0"},
 		"Share.hot_mb":         {doc: "How much of the ballast is touched again and again.", max: 1 << 20, def: "0"},
 		"Share.hot_every":      {doc: "How often hot memory is touched, that of sidecars too.", max: day, above: true, def: "5s"},
+		"Share.swapped_mb":     {doc: "Further anonymous memory of the platform, which is in swap from the beginning and never needed.", max: 1 << 20, def: "0"},
 		"Share.sidecar_mb":     {doc: "Anonymous memory of the companion that starts, restarts and ends with each app.", max: 1 << 20, def: "0"},
 		"Share.sidecar_hot_mb": {doc: "How much of each sidecar is touched again and again.", max: 1 << 20, def: "0"},
 		"Share.cache_mb":       {doc: "A mapped file: page cache that the platform needs.", max: 1 << 20, def: "0"},

@@ -40,6 +40,9 @@ type Share struct {
 	BallastMB int      `json:"ballast_mb,omitempty"`
 	HotMB     int      `json:"hot_mb,omitempty"`
 	HotEvery  Duration `json:"hot_every,omitempty"`
+	// SwappedMB is further anonymous memory that is in swap from the beginning
+	// and is never needed.
+	SwappedMB int `json:"swapped_mb,omitempty"`
 	// SidecarMB is the anonymous memory of the companion that comes and goes
 	// with each app; SidecarHotMB of it are touched every HotEvery.
 	SidecarMB    int `json:"sidecar_mb,omitempty"`
@@ -146,6 +149,9 @@ func (x *expander) share(p *Plan, n *node) {
 	if s.SidecarHotMB > s.SidecarMB {
 		x.about(at, "sidecar_hot_mb", "%d MB of a sidecar of %d MB cannot be hot; write at most sidecar_mb", s.SidecarHotMB, s.SidecarMB)
 	}
+	if s.SwappedMB > 0 && s.SwappedMB >= p.SwapMB {
+		x.about(at, "swapped_mb", "%d MB are to be in swap from the beginning, and the plan has %d MB of swap; write less than that", s.SwappedMB, p.SwapMB)
+	}
 	switch own := s.BallastMB + s.CacheMB; {
 	case p.MemoryMB == 0:
 		x.at(at, "takes memory of a plan that does not limit it; write memory_mb or size")
@@ -167,7 +173,7 @@ func (x *expander) fits(s *Step, n *node) {
 	if p.MemoryMB == 0 || p.SwapMB == 0 {
 		return
 	}
-	wanted := p.Share.BallastMB + p.Share.SidecarMB*len(s.Apps) + s.Pressure.MB
+	wanted := p.Share.BallastMB + p.Share.SwappedMB + p.Share.SidecarMB*len(s.Apps) + s.Pressure.MB
 	for _, a := range s.Apps {
 		wanted += a.Workers * a.AllocMB
 	}

@@ -33,7 +33,7 @@ func WirePlan(plan experiment.Plan) wire.Plan {
 		CPUs: plan.CPUs, MemoryMB: plan.MemoryMB, SwapMB: plan.SwapMB,
 		Share: wire.Share{
 			BallastMB: s.BallastMB, HotMB: s.HotMB, HotEveryNs: int64(s.HotEvery),
-			SidecarMB: s.SidecarMB, SidecarHotMB: s.SidecarHotMB,
+			SwappedMB: s.SwappedMB, SidecarMB: s.SidecarMB, SidecarHotMB: s.SidecarHotMB,
 			CacheMB: s.CacheMB, CacheEveryNs: int64(s.CacheEvery),
 		},
 	}

@@ -23,6 +23,9 @@ type Holding struct {
 	MB, Hot int
 	Every   time.Duration
 	Dir     string
+	// Out has the kernel move the memory to swap as it is filled, where it stays:
+	// memory that nothing has needed for long.
+	Out bool
 }
 
 // Args are the arguments of Hold.
@@ -30,6 +33,9 @@ func (h Holding) Args() []string {
 	args := []string{"--mb", strconv.Itoa(h.MB), "--hot-mb", strconv.Itoa(h.Hot), "--every", h.Every.String()}
 	if h.Dir != "" {
 		args = append(args, "--file-in", h.Dir)
+	}
+	if h.Out {
+		args = append(args, "--out")
 	}
 	return args
 }
@@ -40,7 +46,7 @@ const Ready = "ready"
 // Hold is the program "brink hold", which agents start to stand for memory that
 // the platform itself uses: --mb of anonymous memory or, with --file-in, of a
 // mapped file in a directory, of which the first --hot-mb are touched once in
-// every interval of --every. It makes itself the OOM killer's last choice where
+// every interval of --every; with --out it is moved to swap. It makes itself the OOM killer's last choice where
 // it may, writes "ready" when everything is filled, and runs until ctx ends. With
 // --empty-swap it brings everything back from one swap area instead.
 func Hold(ctx context.Context, args []string, out io.Writer) error {
@@ -51,6 +57,7 @@ func Hold(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&h.Hot, "hot-mb", 0, "")
 	flags.DurationVar(&h.Every, "every", 0, "")
 	flags.StringVar(&h.Dir, "file-in", "", "")
+	flags.BoolVar(&h.Out, "out", false, "")
 	swap := flags.String("empty-swap", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -97,8 +104,29 @@ func (h Holding) fill() (memory []byte, touch func(page []byte), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%d MB of memory: %w", h.MB, err)
 	}
+	if h.Out {
+		return memory, writePage, pageOut(memory)
+	}
 	noise(memory, 1)
 	return memory, writePage, nil
+}
+
+// pageOut dirties memory piece by piece and has each piece moved to swap before
+// the next, so that little of it is ever in memory. Linux 5.4 and later do that
+// (madvise(2), MADV_PAGEOUT).
+func pageOut(memory []byte) error {
+	const piece = 8 << 20
+	_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // a huge page would have to be split first
+	for ; len(memory) > 0; memory = memory[min(piece, len(memory)):] {
+		part := memory[:min(piece, len(memory))]
+		for off := 0; off < len(part); off += os.Getpagesize() {
+			writePage(part[off:])
+		}
+		if err := unix.Madvise(part, unix.MADV_PAGEOUT); err != nil {
+			return fmt.Errorf("having the kernel move memory to swap: %w", err)
+		}
+	}
+	return nil
 }
 
 // keepHot touches hot once in every interval. A round that takes longer than

@@ -89,6 +89,8 @@ type Share struct {
 	BallastMB  int   `json:"ballast_mb,omitempty"`
 	HotMB      int   `json:"hot_mb,omitempty"`
 	HotEveryNs int64 `json:"hot_every_ns,omitempty"`
+	// SwappedMB is further anonymous memory that is in swap from the beginning.
+	SwappedMB int `json:"swapped_mb,omitempty"`
 	// SidecarMB is the anonymous memory of the companion that starts, restarts
 	// and ends with each app; SidecarHotMB of it are touched every HotEveryNs.
 	SidecarMB    int `json:"sidecar_mb,omitempty"`

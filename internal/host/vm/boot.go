@@ -25,10 +25,7 @@ type size struct {
 	cpus     int
 	memoryMB int // MemTotal of its kernel
 	swapMB   int
-	// swapIOPS and swapBytes bound the swap drive per second; 0 does not.
-	swapIOPS  int
-	swapBytes int64
-	cacheMB   int
+	cacheMB  int
 }
 
 // machine is a guest that runs, with the channel to its agent.
@@ -38,6 +35,7 @@ type machine struct {
 	process *qemu.Process
 	network *guestnet.Network
 	console *console
+	monitor *qemu.Monitor
 	conn    net.Conn
 	client  *wire.Client
 	clock   *guestClock
@@ -81,6 +79,11 @@ func (h *Host) boot(ctx context.Context, s size, o host.Observer) (_ *machine, e
 		return nil, fmt.Errorf("the channel to the guest's agent: %w", err)
 	}
 	defer channel.Close()
+	control, err := net.Listen("unix", dir.file(controlSocket))
+	if err != nil {
+		return nil, fmt.Errorf("the channel to QEMU: %w", err)
+	}
+	defer control.Close()
 	temporary, err := h.diskDir()
 	if err != nil {
 		return nil, err
@@ -88,6 +91,11 @@ func (h *Host) boot(ctx context.Context, s size, o host.Observer) (_ *machine, e
 	began := clock.Real.Now()
 	if m.process, err = spec.Start(temporary, m.console); err != nil {
 		return nil, err
+	}
+	ctx, stop := m.untilEnded(ctx)
+	defer stop()
+	if err := m.command(ctx, control); err != nil {
+		return nil, m.explain(err)
 	}
 	if err := m.greet(ctx, channel, h.opts.Program, o); err != nil {
 		return nil, m.explain(err)
@@ -102,6 +110,7 @@ func (h *Host) boot(ctx context.Context, s size, o host.Observer) (_ *machine, e
 const (
 	networkSocket = "net.sock"
 	agentSocket   = "agent.sock"
+	controlSocket = "control.sock"
 )
 
 // assemble makes a machine's drives and describes it to QEMU.
@@ -122,6 +131,7 @@ func (h *Host) assemble(ctx context.Context, m *machine, accel qemu.Accelerator,
 			qemu.Console{},
 			bootDrive(brink),
 			qemu.Drive{Serial: guest.RootDrive, Path: img.Root(), Snapshot: true},
+			qemu.Control{Socket: m.dir.file(controlSocket)},
 			qemu.Port{Name: guest.Port, Socket: m.dir.file(agentSocket)},
 			qemu.Network{Socket: m.dir.file(networkSocket), MAC: guestnet.GuestMAC},
 		},
@@ -136,7 +146,7 @@ func (h *Host) assemble(ctx context.Context, m *machine, accel qemu.Accelerator,
 			return spec, fmt.Errorf("the guest's swap drive: %w", err)
 		}
 		m.drives = append(m.drives, f)
-		spec.Devices = append(spec.Devices, qemu.Drive{Serial: guest.SwapDrive, File: f, IOPS: s.swapIOPS, BytesPerSecond: s.swapBytes})
+		spec.Devices = append(spec.Devices, qemu.Drive{Serial: guest.SwapDrive, File: f})
 	}
 	if s.cacheMB > 0 {
 		f, err := cacheFile(ctx, disks, s.cacheMB)
@@ -160,11 +170,9 @@ func bootDrive(f *os.File) qemu.Drive {
 	return qemu.Drive{Serial: "brink", File: f, ReadOnly: true}
 }
 
-// greet waits for the agent, exchanges hellos, compares the clocks and begins
-// to receive.
-func (m *machine) greet(ctx context.Context, channel net.Listener, program string, o host.Observer) error {
+// untilEnded is ctx that also ends when the machine does.
+func (m *machine) untilEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	go func() {
 		select {
 		case <-m.process.Done():
@@ -172,14 +180,39 @@ func (m *machine) greet(ctx context.Context, channel net.Listener, program strin
 		case <-ctx.Done():
 		}
 	}()
-	stop := context.AfterFunc(ctx, func() { channel.Close() })
-	conn, err := channel.Accept()
-	stop()
+	return ctx, func() { cancel(nil) }
+}
+
+// command waits for the connection on which QEMU takes commands.
+func (m *machine) command(ctx context.Context, channel net.Listener) error {
+	conn, err := accept(ctx, channel)
 	if err != nil {
-		return causeOr(ctx, err)
+		return err
+	}
+	m.monitor, err = qemu.NewMonitor(ctx, conn)
+	return err
+}
+
+// accept accepts one connection, until ctx ends.
+func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	conn, err := l.Accept()
+	if err != nil {
+		return nil, causeOr(ctx, err)
+	}
+	return conn, nil
+}
+
+// greet waits for the agent, exchanges hellos, compares the clocks and begins
+// to receive.
+func (m *machine) greet(ctx context.Context, channel net.Listener, program string, o host.Observer) error {
+	conn, err := accept(ctx, channel)
+	if err != nil {
+		return err
 	}
 	m.conn = conn
-	stop = context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	c := wire.NewConn(conn)
 	if _, err := c.Handshake(wire.Hello{Program: program}); err != nil {
@@ -246,6 +279,9 @@ func (m *machine) discard() error {
 	}
 	if m.network != nil {
 		m.network.Close()
+	}
+	if m.monitor != nil {
+		m.monitor.Close()
 	}
 	var err error
 	for _, f := range m.drives {

@@ -10,6 +10,7 @@ import (
 
 	"brink/internal/clock"
 	"brink/internal/experiment"
+	"brink/internal/guest"
 	"brink/internal/host"
 	"brink/internal/wire"
 )
@@ -71,13 +72,13 @@ func (h *Host) Open(ctx context.Context, plan experiment.Plan, every time.Durati
 // sizeOf is the machine that a plan asks for.
 func sizeOf(plan experiment.Plan) size {
 	return size{
-		cpus: cpus(plan), memoryMB: memoryMB(plan), swapMB: plan.SwapMB,
-		swapIOPS: plan.SwapIOPS, swapBytes: int64(plan.SwapMBs * (1 << 20)), cacheMB: plan.Share.CacheMB,
+		cpus: cpus(plan), memoryMB: memoryMB(plan), swapMB: plan.SwapMB, cacheMB: plan.Share.CacheMB,
 	}
 }
 
 // prepare has the platform's share set up, and starts sampling before it so
-// that the record shows it.
+// that the record shows it. The swap drive is slowed down after it: what the
+// platform has in swap from the beginning got there long ago.
 func (s *session) prepare(ctx context.Context, every time.Duration) error {
 	if every > 0 {
 		if err := s.client.Call(ctx, wire.StartSampling, wire.Sampling{EveryNs: int64(every)}, nil); err != nil {
@@ -92,7 +93,10 @@ func (s *session) prepare(ctx context.Context, every time.Duration) error {
 		s.limits = append(s.limits, host.Limit(l))
 	}
 	s.limits = append(s.limits, s.ownLimits()...)
-	return nil
+	if s.plan.SwapIOPS == 0 && s.plan.SwapMBs == 0 {
+		return nil
+	}
+	return s.monitor.Limit(ctx, guest.SwapDrive, s.plan.SwapIOPS, int64(s.plan.SwapMBs*(1<<20)))
 }
 
 // ownLimits are those that QEMU applies.

@@ -20,6 +20,7 @@ import (
 
 	"brink/internal/agent/agenttest"
 	"brink/internal/experiment"
+	"brink/internal/guest"
 	"brink/internal/host/vm/qemu"
 	"brink/internal/wire"
 )
@@ -28,7 +29,7 @@ import (
 // reports it, an app that answers over the guest's network, and nothing left.
 func TestAPlanIsAMachineOfItsOwn(t *testing.T) {
 	plan := experiment.Plan{CPUs: 1, MemoryMB: 1855, SwapMB: 2048, SwapIOPS: 150, SwapMBs: 12,
-		Share: experiment.Share{BallastMB: 64, CacheMB: 32, CacheEvery: experiment.Duration(5 * time.Second)}}
+		Share: experiment.Share{BallastMB: 64, SwappedMB: 400, CacheMB: 32, CacheEvery: experiment.Duration(5 * time.Second)}}
 	s, o := open(t, plan, time.Second)
 	pid, dir := s.process.PID(), s.dir.path
 	if s.init <= 0 || s.took > 2*s.init {
@@ -61,6 +62,7 @@ func TestAPlanIsAMachineOfItsOwn(t *testing.T) {
 		t.Errorf("a container of 120 MB with 8 MB allocated: %+v", cg)
 	}
 	testPriority(t, s, o)
+	testSwapSpeed(t, s, o)
 	o.Await(t, "a sample of the plan", func() bool { return len(o.Samples("")) > 0 })
 	sample := o.Samples("")[0]
 	for _, c := range []struct {
@@ -72,13 +74,13 @@ func TestAPlanIsAMachineOfItsOwn(t *testing.T) {
 			t.Errorf("%s is %d MB in the guest, want %d within 8", c.what, mb, c.want)
 		}
 	}
-	for _, name := range []string{"cpus", "memory", "swap", "swap_iops", "swap_mb_s", "machine"} {
+	for _, name := range []string{"cpus", "memory", "swap", "swap_iops", "swap_mb_s", "share in swap", "machine"} {
 		if l := limitNamed(s.Limits(), name); !l.Applied {
 			t.Errorf("limit %s: %+v, want it applied", name, l)
 		}
 	}
 	deployed := o.Events(wire.Deployed)
-	if len(deployed) != 3 {
+	if len(deployed) != 4 {
 		t.Fatalf("events %+v", o.Events())
 	}
 	// The guest's clock starts from a whole second; what is heard is by ours.
@@ -122,6 +124,25 @@ func testPriority(t *testing.T, s *session, o *agenttest.Seen) {
 	if len(lines) < 4 || !slices.Equal(normal, []string{"0", "0"}) || lines[len(lines)-1] != "0" {
 		t.Errorf("scheduling policies %q, want the agent's threads real-time but for one, and the app not", lines)
 	}
+}
+
+// testSwapSpeed has the guest read 36 MB of the swap drive past its cache: at
+// 12 MB a second that takes 3 s, less what QEMU lets pass at once.
+func testSwapSpeed(t *testing.T, s *session, o *agenttest.Seen) {
+	t.Helper()
+	_, _ = s.Deploy(t.Context(), shell("speed", `for d in /sys/block/nvme*; do
+		grep -qw `+guest.SwapDrive+` $d/device/serial || continue
+		s=$(date +%s%N); dd if=/dev/${d##*/} of=/dev/null iflag=direct bs=1M count=36; echo took $((($(date +%s%N) - s) / 1000000))
+	done; exit 1`))
+	for _, l := range o.Logs() {
+		if ms, ok := strings.CutPrefix(l.Line, "took "); ok && l.App == "speed" {
+			if n, err := strconv.Atoi(ms); err != nil || n < 2500 {
+				t.Errorf("36 MB of the swap drive took %s ms, want at least 2,500", ms)
+			}
+			return
+		}
+	}
+	t.Errorf("the swap drive was not read: %+v", o.Logs())
 }
 
 func TestEnvironmentComesFromInside(t *testing.T) {

@@ -3,7 +3,6 @@ package qemu
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 )
 
@@ -27,9 +26,6 @@ type Drive struct {
 	// process can see. ReadOnly refuses it.
 	Snapshot bool
 	ReadOnly bool
-	// IOPS and BytesPerSecond bound reads and writes together; 0 does not.
-	IOPS           int
-	BytesPerSecond int64
 }
 
 func (d Drive) args(inherit func(*os.File) string) []string {
@@ -43,12 +39,6 @@ func (d Drive) args(inherit func(*os.File) string) []string {
 	}
 	if d.ReadOnly {
 		drive += ",readonly=on"
-	}
-	if d.IOPS > 0 {
-		drive += ",throttling.iops-total=" + strconv.Itoa(d.IOPS)
-	}
-	if d.BytesPerSecond > 0 {
-		drive += ",throttling.bps-total=" + strconv.FormatInt(d.BytesPerSecond, 10)
 	}
 	return []string{"-drive", drive, "-device", fmt.Sprintf("nvme,drive=%s,serial=%s", d.Serial, d.Serial)}
 }
@@ -80,6 +70,14 @@ func (p Port) args(func(*os.File) string) []string {
 		"-chardev", "socket,id=" + p.Name + "," + option{"path", p.Socket}.String(),
 		"-device", "virtserialport,chardev=" + p.Name + ",name=" + p.Name,
 	}
+}
+
+// Control has QEMU take commands (QMP) on a unix socket on which someone
+// listens; see [NewMonitor].
+type Control struct{ Socket string }
+
+func (c Control) args(func(*os.File) string) []string {
+	return []string{"-chardev", "socket,id=control," + option{"path", c.Socket}.String(), "-mon", "chardev=control,mode=control"}
 }
 
 // Console is a serial port whose output is QEMU's standard output.

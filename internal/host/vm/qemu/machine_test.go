@@ -21,9 +21,10 @@ func TestAMachinePrintsItsArguments(t *testing.T) {
 		Devices: []Device{
 			Console{},
 			Drive{Serial: "root", Path: "/a,b", Snapshot: true},
-			Drive{Serial: "swap", File: f, IOPS: 60, BytesPerSecond: 6000000},
+			Drive{Serial: "swap", File: f},
 			Drive{Serial: "boot", File: f, ReadOnly: true},
 			Port{Name: "agent", Socket: "/s,1"},
+			Control{Socket: "/s,3"},
 			Network{Socket: "/s,2", MAC: "52:54:00:00:00:01"},
 		},
 	}.command()
@@ -34,11 +35,12 @@ func TestAMachinePrintsItsArguments(t *testing.T) {
 		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
 		"-drive", "id=root,if=none,format=raw,cache=writeback,werror=report,rerror=report,file=/a,,b,snapshot=on",
 		"-device", "nvme,drive=root,serial=root",
-		"-drive", "id=swap,if=none,format=raw,cache=writeback,werror=report,rerror=report,file=/proc/self/fd/3,throttling.iops-total=60,throttling.bps-total=6000000",
+		"-drive", "id=swap,if=none,format=raw,cache=writeback,werror=report,rerror=report,file=/proc/self/fd/3",
 		"-device", "nvme,drive=swap,serial=swap",
 		"-drive", "id=boot,if=none,format=raw,cache=writeback,werror=report,rerror=report,file=/proc/self/fd/4,readonly=on",
 		"-device", "nvme,drive=boot,serial=boot",
 		"-device", "virtio-serial-pci", "-chardev", "socket,id=agent,path=/s,,1", "-device", "virtserialport,chardev=agent,name=agent",
+		"-chardev", "socket,id=control,path=/s,,3", "-mon", "chardev=control,mode=control",
 		"-netdev", "stream,id=net,server=off,addr.type=unix,addr.path=/s,,2", "-device", "virtio-net-pci,netdev=net,mac=52:54:00:00:00:01",
 	}
 	if !slices.Equal(args, want) {
