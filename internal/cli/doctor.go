@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func (o *examination) check(args []string) error {
 		return fmt.Errorf("--repetition %d: it must be 1 or more", o.repetition)
 	case o.from != "" && o.to != "" && !o.window.To.After(o.window.From):
 		return fmt.Errorf("--to %s: it must be later than --from %s", o.to, o.from)
-	case o.windowed && (len(args) != 1 || !isRunDirectory(args[0])):
+	case o.windowed && (len(args) != 1 || !record.IsRun(args[0])):
 		return errors.New("--from, --to and --repetition need the directory of one run and nothing else")
 	case o.lasts < 200*time.Millisecond || o.lasts > time.Hour:
 		return fmt.Errorf("--for %v: it must be 200ms to 1h", o.lasts)
@@ -111,14 +110,6 @@ func instant(flag, text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s %q: it must be a time such as 2026-01-31T15:04:05Z", flag, text)
-}
-
-func isRunDirectory(path string) bool {
-	if filepath.Base(path) == record.FileName {
-		return true
-	}
-	_, err := os.Stat(filepath.Join(path, record.FileName))
-	return err == nil
 }
 
 func (a *app) doctor(ctx context.Context, args []string, o examination) error {

@@ -98,7 +98,7 @@ func (a *app) study(ctx context.Context, path string, f studyFlags) (*study, err
 		return nil, err
 	}
 	s.model, err = report.Build(ctx, report.Input{
-		Design: d, Reader: r, Table: table, Verdicts: s.verdicts, Options: o, Command: command(s.dir, run),
+		Design: d, Reader: r, Table: table, Verdicts: s.verdicts, Options: o, Command: command(run),
 	})
 	if err != nil {
 		return nil, err
@@ -121,11 +121,12 @@ func recordedDesign(ctx context.Context, r *record.Reader) (*experiment.Design, 
 
 // command is the line that does a run again: by name where the catalogue has
 // the very file, otherwise from the file in the run's directory, which has all
-// overrides applied.
-func command(dir string, run record.Run) string {
+// overrides applied. It does not say where that directory is: the report of a
+// run is the same wherever it lies.
+func command(run record.Run) string {
 	what := run.Experiment
 	if data, _, err := catalog.Open(what); err != nil || string(data) != run.YAML {
-		what = quoted(filepath.Join(dir, experimentFile))
+		what = experimentFile
 	}
 	line := "brink run " + what
 	if run.Profile != "" {

@@ -164,7 +164,10 @@ func readAsNobody(dir string) {
 		s.Probes++
 	}
 	s.Cut, _ = r.Cut()
-	temp := r.temp
+	temp := ""
+	if r.temp != nil {
+		temp = r.temp.dir
+	}
 	if err := r.Close(); err != nil {
 		panic(err)
 	}

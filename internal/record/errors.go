@@ -94,7 +94,7 @@ func diskFull(dir string, err error) bool {
 		return true
 	case sqlite3.SQLITE_IOERR:
 		var fs syscall.Statfs_t
-		return syscall.Statfs(dir, &fs) == nil && fs.Bavail*uint64(fs.Bsize) < 1<<16
+		return syscall.Statfs(dir, &fs) == nil && uint64(fs.Bavail)*uint64(fs.Bsize) < 1<<16
 	}
 	return false
 }

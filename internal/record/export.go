@@ -78,26 +78,38 @@ func ExportCSV(ctx context.Context, r *Reader, dir string, options ...ExportOpti
 	return append(files, file), nil
 }
 
-// free refuses when a file would be overwritten that must not be.
+// free looks for all files before the first is written.
 func (e *export) free(names []string) error {
-	if e.overwrite {
-		return nil
-	}
 	for _, name := range names {
-		file := filepath.Join(e.dir, name+".csv")
-		if _, err := os.Lstat(file); err == nil {
-			return say(file+" exists already: choose an empty directory, or ask for it to be overwritten", ErrExists)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("export: %w", err)
+		if err := e.absent(name + ".csv"); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// write writes one file under another name and renames it when complete.
-func (e *export) write(t table) (_ string, err error) {
-	path := filepath.Join(e.dir, t.name)
-	f, err := os.CreateTemp(e.dir, "."+t.name+"-*")
+// absent refuses when a file would be overwritten that must not be.
+func (e *export) absent(name string) error {
+	if e.overwrite {
+		return nil
+	}
+	file := filepath.Join(e.dir, name)
+	if _, err := os.Lstat(file); err == nil {
+		return say(file+" exists already: choose an empty directory, or ask for it to be overwritten", ErrExists)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
+
+func (e *export) write(t table) (string, error) {
+	return e.create(t.name, func(f *os.File) error { return writeCSV(f, t) })
+}
+
+// create writes one file under another name and renames it when complete.
+func (e *export) create(name string, write func(*os.File) error) (_ string, err error) {
+	path := filepath.Join(e.dir, name)
+	f, err := os.CreateTemp(e.dir, "."+name+"-*")
 	if err != nil {
 		return "", fmt.Errorf("export: %w", err)
 	}
@@ -107,7 +119,7 @@ func (e *export) write(t table) (_ string, err error) {
 			err = fmt.Errorf("export %s: %w", path, err)
 		}
 	}()
-	err = errors.Join(writeCSV(f, t), f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
 	if err != nil {
 		return "", err
 	}

@@ -228,6 +228,8 @@ func TestMain(m *testing.M) {
 		writeUntilKilled(os.Getenv("RECORD_TEST_DIR"))
 	case "reader":
 		readAsNobody(os.Getenv("RECORD_TEST_DIR"))
+	case "unpacker":
+		unpackUntilKilled(os.Getenv("RECORD_TEST_DIR"))
 	}
 	os.Exit(2)
 }

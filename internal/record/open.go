@@ -23,12 +23,14 @@ type Reader struct {
 	// source is how SQLite opens the file that is read: the record, or a copy.
 	source string
 	params url.Values
-	// temp holds the copy, empty without one.
-	temp string
+	// temp holds the copy, nil without one.
+	temp *scratch
 	db   *sql.DB
 
 	// schema is the record's own, before any upgrade.
 	schema int
+	// compact tells whether the file is a compact record.
+	compact bool
 	// live tells whether a process was writing the record when it was opened.
 	live bool
 	cut  bool
@@ -47,8 +49,9 @@ const connections = 8
 
 // Open opens the record at path, a file or the directory of a run. What is no
 // record is told apart: ErrNotRun, ErrNotRecord, *NewerError. Older records
-// are read through a copy that is led to the present schema. A record that
-// was cut off opens with what it has; see Cut.
+// are read through a copy that is led to the present schema, and those of
+// ExportCompact through a temporary one. A record that was cut off opens with
+// what it has; see Cut.
 func Open(path string) (*Reader, error) {
 	file, err := find(path)
 	if err != nil {
@@ -70,19 +73,26 @@ func find(path string) (string, error) {
 	case err != nil:
 		return "", err
 	case info.IsDir():
-		file := filepath.Join(path, FileName)
-		if info, err = os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return "", say(fmt.Sprintf("%s is no run: it holds no %s", path, FileName), ErrNotRun)
+		dir := path
+		path = filepath.Join(dir, FileName)
+		if info, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			path = filepath.Join(dir, CompactFileName)
+			info, err = os.Stat(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", say(fmt.Sprintf("%s is no run: it holds no %s", dir, FileName), ErrNotRun)
 		} else if err != nil {
 			return "", err
 		}
-		path = file
 	}
 	if !info.Mode().IsRegular() {
 		return "", say(path+" is no record: it is no regular file", ErrNotRecord)
 	}
 	if info.Size() == 0 {
 		return "", say(path+" is no record: it is empty", ErrNotRecord)
+	}
+	if compact, err := isCompact(path); compact || err != nil {
+		return path, err
 	}
 	// A page of SQLite, which takes less for an empty database, is at least 512
 	// bytes. See https://www.sqlite.org/fileformat2.html.
@@ -93,6 +103,13 @@ func find(path string) (string, error) {
 }
 
 func (r *Reader) open(ctx context.Context) error {
+	if compact, err := isCompact(r.path); err != nil {
+		return err
+	} else if compact {
+		if err := r.unpack(ctx); err != nil {
+			return err
+		}
+	}
 	// Asked before anything is read: a writer that ends meanwhile leaves a
 	// status that says so.
 	r.live = writerHolds(r.path)
@@ -155,10 +172,10 @@ func needsCopy(err error) bool {
 
 // copy makes the source a copy of the record with its logs.
 func (r *Reader) copy() (err error) {
-	if r.temp, err = os.MkdirTemp("", "brink-record-*"); err != nil {
+	if err := r.makeTemp(); err != nil {
 		return err
 	}
-	to := filepath.Join(r.temp, FileName)
+	to := r.temp.file(FileName)
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		if err := copyFile(to+suffix, r.path+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
 			return fmt.Errorf("copy %s in order to read it: %w", r.path, err)
@@ -184,12 +201,10 @@ func copyFile(to, from string) error {
 
 // upgrade makes the source a copy of the record in the newest schema.
 func (r *Reader) upgrade(ctx context.Context, from int) (err error) {
-	if r.temp == "" {
-		if r.temp, err = os.MkdirTemp("", "brink-record-*"); err != nil {
-			return err
-		}
+	if err := r.makeTemp(); err != nil {
+		return err
 	}
-	to := filepath.Join(r.temp, "upgraded.db")
+	to := r.temp.file("upgraded.db")
 	if _, err := r.db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
 		return fmt.Errorf("copy %s in order to read its schema %d: %w", r.path, from, err)
 	}
@@ -223,8 +238,8 @@ func (r *Reader) Close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	if r.temp != "" {
-		errs = append(errs, os.RemoveAll(r.temp))
+	if r.temp != nil {
+		errs = append(errs, r.temp.remove())
 	}
 	return errors.Join(errs...)
 }

@@ -121,14 +121,14 @@ func TestOpenOlder(t *testing.T) {
 	if string(before) != string(after) {
 		t.Error("reading an older record changed it")
 	}
-	temp := r.temp
+	temp := r.temp.dir
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(temp); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the copy is left at %s", temp)
 	}
-	r.db, r.queryDB, r.temp = nil, nil, ""
+	r.db, r.queryDB, r.temp = nil, nil, nil
 	migrations = append(migrations, "ALTER TABLE nothing ADD COLUMN x")
 	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), "which has schema 1: schema 4") {
 		t.Errorf("a migration that fails gives %v", err)

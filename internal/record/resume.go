@@ -105,6 +105,8 @@ func endedEarly(path string) (e ended, kept tally, err error) {
 		return e, kept, err
 	}
 	switch {
+	case r.compact:
+		return e, kept, say(r.path+" cannot be resumed: it is a compact copy; resume the run that it was made of", ErrNotResumable)
 	case r.live:
 		return e, kept, beingWritten(r.path)
 	case r.schema < SchemaVersion():
