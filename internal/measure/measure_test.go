@@ -360,7 +360,7 @@ func TestBarsAreTheFirstRequests(t *testing.T) {
 	s.step("s", batch)
 	s.repetition("s", 1, time.Minute, func(r *told) {
 		for i, took := range published {
-			r.probe(0, ms(took), served(int32(100+i%4), 5*time.Second))
+			r.probe(0, ms(took), served(int32(100+i%4), 5*time.Second), func(p *record.Probe) { p.Connected = at(ms(7)) })
 		}
 		r.probe(ms(100), ms(200), without("refused"))
 	})
@@ -368,7 +368,7 @@ func TestBarsAreTheFirstRequests(t *testing.T) {
 	if err != nil || total != 6 || len(bars) != 5 {
 		t.Fatalf("%d bars of %d, %v; want 5 of 6", len(bars), total, err)
 	}
-	if want := (Bar{Due: 0, Start: 5.624, End: 10.624, Pid: 100, Outcome: "ok"}); bars[4] != want {
+	if want := (Bar{Due: 0, Connected: 0.007, Start: 5.624, End: 10.624, Pid: 100, Outcome: "ok"}); bars[4] != want {
 		t.Errorf("the fifth bar is %+v, want %+v", bars[4], want)
 	}
 }

@@ -94,6 +94,8 @@ func (m appMemory) sum(s *record.Sample) int64 {
 // the first due request.
 type Bar struct {
 	Due, Start, End float64
+	// Connected is when it had its connection, 0 where it opened none.
+	Connected float64
 	// Pid is the worker that served it, 0 when none is known.
 	Pid     int32
 	Outcome string
@@ -127,6 +129,9 @@ func Bars(ctx context.Context, r *record.Reader, repetition int64, most int) (ba
 func bar(p *record.Probe, first int64) Bar {
 	s := func(ns int64) float64 { return float64(ns-first) / 1e9 }
 	b := Bar{Due: s(p.Due), Start: s(p.Due), End: s(p.Done), Pid: p.Pid, Outcome: p.Outcome}
+	if p.Connected > 0 {
+		b.Connected = s(p.Connected)
+	}
 	if p.ServedNs >= 0 {
 		b.Start = max(b.Due, s(p.Done-p.ServedNs))
 	} else {

@@ -14,6 +14,7 @@ import (
 	"brink/internal/phrase"
 	"brink/internal/record"
 	"brink/internal/verdict"
+	"brink/internal/wire"
 )
 
 // Input is what a report is built from: a record, and what was computed from it.
@@ -52,7 +53,7 @@ func Build(ctx context.Context, in Input) (*Model, error) {
 	b := &builder{Input: in, ctx: ctx, run: run, m: &Model{}}
 	b.authored()
 	for _, section := range []func() error{
-		b.runFacts, b.environment, b.procedure, b.results, b.failures, b.happenings,
+		b.extent, b.runFacts, b.environment, b.procedure, b.results, b.modes, b.deployPairs, b.failures, b.happenings,
 		b.emulation, b.reference, b.interpretation, b.takeaway, b.reproduction, b.charts,
 	} {
 		if err := section(); err != nil {
@@ -87,7 +88,7 @@ func (b *builder) runFacts() error {
 	cut, at := b.Reader.Cut()
 	if cut {
 		end = at.UnixNano()
-		b.notice("cut-off", fmt.Sprintf("The record was cut off: it ends at %s, and this report says what it holds until then.", at.UTC().Format("15:04:05")))
+		b.notice("cut-off", fmt.Sprintf("The record was cut off: it ends at %s, and this report says what it holds until then.", at.UTC().Format("15:04:05"))+b.soFar())
 	}
 	b.m.Run = Run{
 		ID: b.run.ID, Experiment: b.run.Experiment, Brink: b.run.Brink, Profile: b.run.Profile,
@@ -103,11 +104,19 @@ func (b *builder) runFacts() error {
 	}
 	switch {
 	case b.run.Status == record.Interrupted && !cut:
-		b.notice("interrupted", "The run was interrupted: "+b.run.Reason+".")
+		b.notice("interrupted", "The run was interrupted: "+b.run.Reason+"."+b.soFar())
 	case b.run.Status == record.Broken:
-		b.notice("broken", "The run broke: "+b.run.Reason+".")
+		b.notice("broken", "The run broke: "+b.run.Reason+"."+b.soFar())
 	}
 	return b.resumptions()
+}
+
+// soFar is a sentence on how much was executed of a run that is not finished.
+func (b *builder) soFar() string {
+	if !b.m.Extent.unfinished() {
+		return ""
+	}
+	return " " + capital(b.m.Extent.says()) + "."
 }
 
 // resumptions says that a run was made in pieces: what drifts with time has
@@ -152,10 +161,13 @@ func (b *builder) environment() error {
 	return b.limits()
 }
 
-// limits lists each distinct limit once: steps of one run may have several plans.
+// limits lists each distinct limit once, with the steps that have it where not
+// all do: steps of one run may have several plans.
 func (b *builder) limits() error {
-	seen := map[host.Limit]bool{}
+	place := map[host.Limit]int{}
+	steps := 0
 	for _, s := range b.Table.Steps {
+		counted := false
 		for _, rep := range s.Repetitions {
 			if rep.Limits == "" {
 				continue
@@ -164,12 +176,26 @@ func (b *builder) limits() error {
 			if err := json.Unmarshal([]byte(rep.Limits), &limits); err != nil {
 				return fmt.Errorf("limits of repetition %d: %w", rep.ID, err)
 			}
+			counted = true
 			for _, l := range limits {
-				if !seen[l] {
-					seen[l] = true
-					b.m.Limits = append(b.m.Limits, Limit(l))
+				i, ok := place[l]
+				if !ok {
+					i = len(b.m.Limits)
+					place[l] = i
+					b.m.Limits = append(b.m.Limits, Limit{Name: l.Name, Wanted: l.Wanted, Applied: l.Applied, How: l.How})
+				}
+				if have := &b.m.Limits[i].Steps; !slices.Contains(*have, s.Name) {
+					*have = append(*have, s.Name)
 				}
 			}
+		}
+		if counted {
+			steps++
+		}
+	}
+	for i := range b.m.Limits {
+		if len(b.m.Limits[i].Steps) == steps {
+			b.m.Limits[i].Steps = nil
 		}
 	}
 	return nil
@@ -190,7 +216,7 @@ func (b *builder) procedure() error {
 	}
 	for _, r := range reps {
 		x := Execution{
-			Position: r.Position, Step: names[r.StepID], Number: r.Number, Twin: r.Twin,
+			Position: r.Position, Step: names[r.StepID], Number: r.Number, Twin: r.Twin, Phase: r.Phase,
 			Start: time.Duration(r.StartedNs - b.run.StartedNs), Status: r.Status, Reason: r.Reason,
 		}
 		if r.EndedNs > 0 {
@@ -213,21 +239,52 @@ func (b *builder) failures() error {
 	return nil
 }
 
+// told are the events that a reader should see; those that every start has are
+// left out where there are many.
+var (
+	told    = []wire.EventKind{wire.Deployed, wire.Healthy, wire.Exited, wire.Restarted, wire.OOMKilled, wire.WorkerKilled, wire.GaveUp}
+	routine = []wire.EventKind{wire.Deployed, wire.Healthy}
+)
+
 func (b *builder) happenings() error {
+	var all, notable []Event
 	for _, s := range b.Table.Steps {
 		for _, rep := range s.Repetitions {
-			for _, e := range rep.Events {
-				if len(b.m.Events) >= maxListedEvents {
-					b.m.OmittedEvents++
+			events, err := b.Reader.Events(b.ctx, rep.ID)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				if !slices.Contains(told, e.Kind) {
 					continue
 				}
-				b.m.Events = append(b.m.Events, Event{
-					Step: s.Name, Number: rep.Number, App: e.App, At: time.Duration(e.AtNs - rep.TrafficNs),
-					Kind: strings.ReplaceAll(string(e.Kind), "_", " "), Detail: eventDetail(e),
-				})
+				shown := Event{Step: s.Name, Number: rep.Number, Twin: rep.Twin, App: e.App, At: sinceTraffic(e, rep),
+					Kind: strings.ReplaceAll(string(e.Kind), "_", " "), Detail: eventDetail(e)}
+				all = append(all, shown)
+				if !slices.Contains(routine, e.Kind) {
+					notable = append(notable, shown)
+				}
 			}
 		}
 	}
+	b.m.Events = all
+	if len(all) > maxListedEvents {
+		b.m.Events = notable[:min(len(notable), maxListedEvents)]
+	}
+	b.m.OmittedEvents = int64(len(all) - len(b.m.Events))
+	return b.logs()
+}
+
+// sinceTraffic is when an event happened, from the start of traffic, or of the
+// repetition where traffic never began.
+func sinceTraffic(e wire.Event, rep measure.RepetitionInfo) time.Duration {
+	if rep.TrafficNs == 0 {
+		return time.Duration(e.AtNs - rep.StartedNs)
+	}
+	return time.Duration(e.AtNs - rep.TrafficNs)
+}
+
+func (b *builder) logs() error {
 	logs, total, err := b.Reader.CommonLogs(b.ctx, maxLogsPerStep)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // charts draws what the record and the verdicts give material for.
 func (b *builder) charts() error {
 	for _, draw := range []func() error{
-		b.requestBars, b.frames, b.waits, b.staircase, b.predicted, b.cpuFrame, b.effects, b.boxes, b.ladders, b.uptimes, b.timelines, b.references,
+		b.requestBars, b.frames, b.waits, b.staircase, b.predicted, b.cpuFrame, b.effects, b.boxes, b.ladders, b.uptimes, b.references, b.timelines,
 	} {
 		if err := draw(); err != nil {
 			return err
@@ -43,8 +44,13 @@ func chartID(kind, about string) string {
 	}, about)
 }
 
+// add keeps a chart, unless there was nothing to draw in it: steps may not have
+// been executed.
 func (b *builder) add(c Chart, err error) error {
-	if err != nil {
+	switch {
+	case errors.Is(err, errNothingToDraw):
+		return nil
+	case err != nil:
 		return err
 	}
 	c.Section = 10
@@ -218,8 +224,8 @@ func (b *builder) boxes() error {
 				in.Groups = append(in.Groups, g)
 			}
 		}
-		if len(in.Groups) == 0 {
-			continue
+		if len(in.Groups) == 0 || len(in.Groups) == 1 && len(in.Groups[0].Values) == 1 {
+			continue // a single spot shows nothing
 		}
 		if err := b.add(Boxes(in)); err != nil {
 			return err
@@ -268,7 +274,7 @@ func (b *builder) ladders() error {
 		if err := b.add(Ladder(in)); err != nil {
 			return err
 		}
-		if b.m.Lead == "" { // nobody waited in a batch: what changes over the steps tells most
+		if b.m.Lead == "" && len(b.m.Extent.lacks(v)) == 0 { // nobody waited in a batch: what changes over the steps tells most
 			b.m.Lead = in.ID
 		}
 	}

@@ -3,8 +3,11 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"brink/internal/experiment"
+	"brink/internal/measure"
+	"brink/internal/metric"
 	"brink/internal/phrase"
 )
 
@@ -24,38 +27,122 @@ func (b *builder) emulation() error {
 	if a := b.m.Run.Accelerator; a == "" || a == "none" {
 		return nil
 	}
-	say := func(format string, args ...any) { b.m.Emulation = append(b.m.Emulation, fmt.Sprintf(format, args...)) }
-	say("%s", accelerated(b.m.Run))
-	b.notice("accelerator", "The plan ran on a virtual machine; section 5 says what of the results is a property of the emulation.")
-	var share, throttled, container, platform, frontEnd bool
-	for _, s := range b.Table.Steps {
+	b.notice("accelerator", "The plan ran on a virtual machine; section 13 says what of the results is a property of the emulation.")
+	b.m.Emulation = append([]string{accelerated(b.m.Run)}, partsOf(b.executed()).says()...)
+	return nil
+}
+
+// emulatedParts are the parts of the plans that stand in for something of the
+// platform.
+type emulatedParts struct {
+	share, platform, frontEnd bool
+	containers, limited       bool
+	swap                      []string
+}
+
+func partsOf(steps []measure.StepInfo) emulatedParts {
+	var x emulatedParts
+	for _, s := range steps {
 		p := s.Plan
-		share = share || p.Share != experiment.Share{}
-		platform = platform || p.Platform != experiment.Platform{}
-		frontEnd = frontEnd || p.Platform.FrontEnd
-		if (p.SwapIOPS > 0 || p.SwapMBs > 0) && !throttled {
-			throttled = true
-			say("The swap disk is held to %s and decides, with the size of swap, how long a start under pressure takes; how fast the platform's own is, is not known.", swapLimits(p))
+		x.share = x.share || p.Share != experiment.Share{}
+		x.platform = x.platform || p.Platform != experiment.Platform{}
+		x.frontEnd = x.frontEnd || p.Platform.FrontEnd
+		if p.SwapIOPS > 0 || p.SwapMBs > 0 {
+			x.swap = distinct(append(x.swap, swapLimits(p)))
 		}
 		for _, a := range s.Apps {
-			container = container || a.Deploy == "container"
+			if a.Deploy == "container" {
+				x.containers = true
+				x.limited = x.limited || a.MemoryLimitMB > 0
+			}
 		}
 	}
-	if share {
-		say("The platform's own share of memory is stood in for by ballast, a sidecar for each app and a hot file: their sizes were chosen so that the plan's readings come near to published ones, and say nothing of what the platform really runs.")
+	return x
+}
+
+// says is one sentence for each part.
+func (x emulatedParts) says() []string {
+	var all []string
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if len(x.swap) > 0 {
+		held := x.swap[0]
+		if len(x.swap) > 1 {
+			held += ", in other steps to " + strings.Join(x.swap[1:], " or to ")
+		}
+		say("The swap disk is held to %s. That and the size of swap decide how long a start under pressure takes; how fast the platform's own disk is, is not known.", held)
 	}
-	if platform {
+	if x.share {
+		say("The platform's own share of memory is stood in for by ballast, by a sidecar for each app (where App Service has its SCM container) and by a file that is read again and again (for the platform's page cache): their sizes were chosen so that the plan's readings come near to published ones, and say nothing of what the platform really runs.")
+	}
+	if x.platform {
 		say("Pings, the start limit, restarts and giving up follow the rules that the plan states; the platform's own rules are not published in full.")
 	}
-	if container {
-		say("Containers run under crun with an overlay on the same image: no image is pulled, no sandbox and no storage of the platform lies between, so what those cost in time and memory is missing here.")
+	if x.containers {
+		x.sayContainers(say)
 	}
-	if frontEnd {
-		say("Requests pass brink's front end and a virtual wire on one machine: latency has no share of a data centre's network, of TLS or of the platform's own front end.")
+	if x.frontEnd {
+		say("Requests pass a front end that is a part of brink's own process, outside of the plan, and then a virtual wire on one machine: latency has no share of a data centre's network, of TLS or of the platform's front ends, and what the front end costs is not the plan's.")
 	} else {
 		say("Requests come over a virtual wire on one machine: latency has no share of a data centre's network, of TLS or of a platform's front end.")
 	}
-	return nil
+	return all
+}
+
+// sayContainers says what containers here lack of the platform's, as
+// internal/system makes them.
+func (x emulatedParts) sayContainers(say func(string, ...any)) {
+	say("A container runs under crun with mount, IPC and UTS namespaces and a cgroup of its own. It shares the machine's network and process ids; it has no user namespace and no seccomp filter, and no containerd, shim or other process of the host stands beside it: what those cost in time and memory is missing here.")
+	say("A container's root is an overlay on the machine's own /usr and /etc: nothing is pulled from a registry or unpacked, and all apps, zips among them, share the page cache of that one lower layer, where images of different apps would each bring their own.")
+	if !x.limited {
+		say("Containers have no memory limit of their own here, so that none is killed for crossing it.")
+	}
+}
+
+// whyHere says of a metric that was published what of the distance between the
+// published figures and ours the emulation makes, empty for nothing that is
+// known.
+func (b *builder) whyHere(name string) string {
+	r := b.m.Run
+	if r.Accelerator == "" || r.Accelerator == "none" {
+		return ""
+	}
+	var says []string
+	if c := b.Design.Experiment.Calibration; c != nil && c.Metric == name {
+		says = append(says, fmt.Sprintf("in %s it is near by construction, since the platform's share was sized for that", c.Step))
+	}
+	x := partsOf(b.executed())
+	slower := r.Accelerator == "tcg"
+	m, _ := metric.Lookup(name)
+	switch {
+	case strings.HasPrefix(name, "latency_"):
+		says = append(says, "no network of a data centre, TLS or front end of the platform is in it")
+	case strings.HasPrefix(name, "cold_start"):
+		if len(x.swap) > 0 {
+			says = append(says, "the speed of the swap disk is the plan's choice")
+		}
+		says = append(says, "nothing is fetched from storage or a registry")
+		if slower {
+			says = append(says, factorOf(r)+" what the CPU does in it")
+		}
+	case strings.Contains(name, "cpu_pct") || strings.HasSuffix(name, "_cpu_start_pct"):
+		says = append(says, "what else the platform computes is not there")
+		if slower {
+			says = append(says, factorOf(r)+" the apps' own work")
+		}
+	case x.share && (strings.HasPrefix(name, "memory_") && m.Unit == "%" || strings.HasPrefix(name, "swap_used")):
+		says = append(says, "what the platform takes is a stand-in")
+	case x.share && (strings.HasPrefix(name, "pgscan") || strings.HasPrefix(name, "psi_") || strings.HasPrefix(name, "pswp") || name == "allocstalls"):
+		says = append(says, "how much is scanned and how long tasks stall follows from the stand-in's size and from the swap disk")
+	}
+	return strings.Join(says, "; ")
+}
+
+// factorOf is what translation does to work, as the beginning of a clause.
+func factorOf(r Run) string {
+	if r.SpeedFactor > 0 {
+		return fmt.Sprintf("translation makes %s times as much of", phrase.Number(r.SpeedFactor))
+	}
+	return "translation makes more of"
 }
 
 // accelerated says what the accelerator does to times.

@@ -44,11 +44,11 @@ func TestResultsSayWhatElseAWaitIs(t *testing.T) {
 	b := &builder{m: &Model{}, Input: Input{Table: measure.Assemble([]measure.StepInfo{full, loop, plain}, []measure.Cell{
 		cell("full", "queue_wait_max_s", 2.685), cell("full", "connect_max_s", 1.017), cell("loop", "queue_wait_max_s", 0.07), cell("loop", "connect_max_s", 0.001),
 		cell("plain", "queue_wait_max_s", 1.2), cell("plain", "connect_max_s", 0.002)})}}
-	want := "Longest wait for a worker: the time to connect is part of it, and took up to 1.017\u00a0s here, since a connection that finds the accept queue full is tried again after a second and more."
+	want := "Longest wait to be served: the time to connect is part of it, and took up to 1.017\u00a0s here, since a connection that finds the accept queue full is tried again after a second and more."
 	if got := b.waitNotes(full); len(got) != 1 || got[0] != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	want = "Longest wait for a worker: nobody waits for a worker on an event loop; this is the time until the app took a request up."
+	want = "Longest wait to be served: nobody waits for a worker on an event loop; this is the time until the app took a request up."
 	if got := b.waitNotes(loop); len(got) != 1 || got[0] != want {
 		t.Errorf("%q, want %q", got, want)
 	}

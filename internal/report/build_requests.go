@@ -41,44 +41,11 @@ func (b *builder) requestsOf(s measure.StepInfo, rep measure.RepetitionInfo) (Re
 	if err != nil {
 		return in, err
 	}
-	opened, err := b.connections(rep.ID, len(bars))
-	if err != nil {
-		return in, err
-	}
 	in.Total = total
-	for i, x := range bars {
-		in.Requests = append(in.Requests, Request{Due: x.Due, Connected: opened[i], Start: x.Start, End: x.End, Pid: x.Pid, Outcome: x.Outcome})
+	for _, x := range bars {
+		in.Requests = append(in.Requests, Request{Due: x.Due, Connected: x.Connected, Start: x.Start, End: x.End, Pid: x.Pid, Outcome: x.Outcome})
 	}
 	return in, nil
-}
-
-// connections reads when the first n requests of a repetition had their
-// connections, in seconds since the first of them was due, in the order of
-// measure.Bars; 0 for those that opened none.
-func (b *builder) connections(repetition int64, n int) ([]float64, error) {
-	streams, err := b.Reader.Streams(b.ctx, repetition)
-	if err != nil {
-		return nil, err
-	}
-	opened := make([]float64, 0, n)
-	var first int64
-	for _, s := range streams {
-		for p, err := range b.Reader.Probes(b.ctx, s.ID) {
-			if err != nil {
-				return nil, err
-			}
-			if len(opened) == n {
-				return opened, nil
-			}
-			first = cmp.Or(first, p.Due)
-			at := 0.0
-			if p.Connected > 0 {
-				at = float64(p.Connected-first) / 1e9
-			}
-			opened = append(opened, at)
-		}
-	}
-	return opened, nil
 }
 
 // servesAtOnce is how many requests an app serves at once, 0 where it has no

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"brink/internal/experiment"
 	"brink/internal/measure"
 	"brink/internal/metric"
+	"brink/internal/phrase"
 	"brink/internal/stats"
 )
 
@@ -18,27 +20,40 @@ var headline = []string{
 	"cold_start_s", "send_lag_p99_ms",
 }
 
-// results fills section 10: a table per step, and the noise floor.
+// memoryHeadline are shown besides for steps whose plan has a memory of its own.
+var memoryHeadline = []string{
+	"memory_pct", "memory_peak_pct", "memory_pages_pct", "swap_used_mb", "swap_used_max_mb",
+	"psi_memory_some_pct", "psi_memory_full_pct", "psi_memory_some_start_pct", "machine_cpu_pct", "machine_cpu_start_pct", "kswapd_cpu_pct", "platform_cpu_pct",
+	"pgscan_kswapd", "pgscan_direct", "allocstalls", "pswpin", "pswpout", "refaults_anon", "refaults_file", "direct_reclaim_s", "delay_swapin_s",
+	"cold_start_median_s", "apps_serving", "never_up", "oom_kills", "boot_kills", "restarts", "http_5xx", "recovery_s",
+	"cgroup_memory_mb", "cgroup_swap_mb", "resident_ratio", "swap_disk_busy_pct", "samples_late_pct", "agent_cpu_pct", "agent_rss_mb",
+}
+
+// aboutMemory tells whether a step's plan has a memory of its own.
+func aboutMemory(s experiment.Step) bool {
+	return s.Plan.MemoryMB != 0 || s.Plan.SwapMB != 0 || s.Plan.Share != (experiment.Share{})
+}
+
+// results fills section 10: a table per step that was executed, and the noise
+// floor.
 func (b *builder) results() error {
 	names := b.shownMetrics()
+	withMemory := distinct(append(slices.Clone(names), memoryHeadline...))
 	for _, s := range b.Table.Steps {
-		r := StepResult{Step: s.Name, Title: s.Title, Planned: b.Design.Repetitions}
-		for _, rep := range s.Repetitions {
-			if rep.Status == "done" && rep.Excluded == "" && !rep.Twin {
-				r.Valid++
-			}
-			if rep.Skipped > 0 && !rep.Twin {
-				b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s, repetition %d: the first %d requests were warm-up and are not counted.", s.Name, rep.Number, rep.Skipped))
-			}
-			if rep.Excluded != "" {
-				b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s, repetition %d was left out: %s.", s.Name, rep.Number, strings.TrimPrefix(rep.Excluded, "excluded: ")))
-			}
+		if slices.Contains(b.m.Extent.Waiting, s.Name) {
+			continue
 		}
+		r := StepResult{Step: s.Name, Title: s.Title, Planned: b.Design.RepetitionsOf(s.Step), Valid: ended(s, fit), Memory: aboutMemory(s.Step)}
+		b.exclusions(s)
 		if s.Requests > 0 {
 			pct := 100 * float64(s.Failed) / float64(s.Requests)
 			r.FailurePct = &pct
 		}
-		for _, name := range names {
+		shown := names
+		if r.Memory {
+			shown = withMemory
+		}
+		for _, name := range shown {
 			if row, ok := b.row(s, name); ok {
 				r.Rows = append(r.Rows, row)
 			}
@@ -54,6 +69,31 @@ func (b *builder) results() error {
 	}
 	b.noiseFloor()
 	return nil
+}
+
+// exclusions says what of a step was left out.
+func (b *builder) exclusions(s measure.StepInfo) {
+	var least, most int64
+	warmed := 0
+	for _, rep := range s.Repetitions {
+		if rep.Skipped > 0 && !rep.Twin {
+			if warmed++; warmed == 1 {
+				least = rep.Skipped
+			}
+			least, most = min(least, rep.Skipped), max(most, rep.Skipped)
+		}
+		if rep.Excluded != "" {
+			b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s, repetition %d was left out: %s.", s.Name, rep.Number, strings.TrimPrefix(rep.Excluded, "excluded: ")))
+		}
+	}
+	if warmed == 0 {
+		return
+	}
+	first := phrase.Count(least)
+	if least < most {
+		first += " to " + phrase.Count(most)
+	}
+	b.m.Exclusions = append(b.m.Exclusions, fmt.Sprintf("%s: the first %s requests of %s were warm-up and are not counted.", s.Name, first, phrase.Plural(warmed, "repetition")))
 }
 
 // waitNotes say where the waits of a step, which are all the time that a request
@@ -89,6 +129,9 @@ func (b *builder) shownMetrics() []string {
 		for _, s := range h.Signals {
 			add(s)
 		}
+	}
+	for _, f := range b.Design.Published() {
+		add(f.Metric.Name)
 	}
 	for _, name := range headline {
 		add(name)

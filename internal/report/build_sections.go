@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"brink/internal/experiment"
+	"brink/internal/measure"
 	"brink/internal/verdict"
 	"brink/internal/wire"
 )
@@ -22,6 +24,9 @@ var ownOverheads = []string{"wait_over_simulated", "wait_over_theory"}
 // interpretation writes sections 7 and 11 to 13 from the verdicts and the record.
 func (b *builder) interpretation() error {
 	for _, v := range b.Verdicts {
+		if len(b.m.Extent.lacks(v)) > 0 {
+			continue // said of all of them at once
+		}
 		h := v.Hypothesis
 		b.m.Interpretation = append(b.m.Interpretation, b.interpret(v))
 		if proven[v.Level] && v.Outcome != verdict.Inconclusive {
@@ -77,8 +82,14 @@ func (b *builder) open(hypothesis, text string) {
 	b.m.DoesNotProve = append(b.m.DoesNotProve, s)
 }
 
-// openEnds says what was missed, not limited, invalid or too little.
+// openEnds says what was missed, not limited, not executed, invalid or too little.
 func (b *builder) openEnds() {
+	if x := b.m.Extent; x.unfinished() {
+		b.open("", "the run is not finished: "+x.says())
+	}
+	if ids := b.m.waitingFor(); len(ids) > 0 {
+		b.open("", waitingWords(len(ids))+" for steps that were not executed: "+strings.Join(ids, ", "))
+	}
 	for _, l := range b.m.LeftOut {
 		b.open(l.ID, fmt.Sprintf("%s: not tested by this profile, since %s", trimDot(l.Claim), l.Why))
 	}
@@ -95,17 +106,27 @@ func (b *builder) openEnds() {
 			b.open("", s.Name+" could not be read: "+s.Reason)
 		}
 	}
+	b.fewer()
+}
+
+// fewer says of which steps fewer repetitions can be used than were planned, of
+// many of them in one line.
+func (b *builder) fewer() {
+	const each = 3
+	var short []string
+	for _, r := range b.m.Results {
+		if r.Valid < r.Planned {
+			short = append(short, fmt.Sprintf("%s (%d of %d)", r.Step, r.Valid, r.Planned))
+		}
+	}
+	if len(short) > each {
+		b.open("", fmt.Sprintf("of %d steps fewer repetitions can be used than were planned: %s", len(short), strings.Join(short, ", ")))
+		return
+	}
 	for _, r := range b.m.Results {
 		if r.Valid < r.Planned {
 			b.open("", fmt.Sprintf("%s: %d of %d repetitions could be used", r.Step, r.Valid, r.Planned))
 		}
-	}
-	if a := b.m.Run.Accelerator; a != "" && a != "none" {
-		slower := "how much slower than the machine was not measured"
-		if x := b.m.Run.SpeedFactor; x > 0 {
-			slower = fmt.Sprintf("%.3g times slower than the machine", x)
-		}
-		b.open("", fmt.Sprintf("the guest ran under %s, %s", a, slower))
 	}
 }
 
@@ -138,6 +159,18 @@ func (b *builder) signals() {
 	read("Workers: busy, idle, requests that wait", "sockets and processes of each server, from outside", "busy_pct", every)
 	read("Memory pressure", "/proc/pressure/memory", "psi_memory_some_pct", every)
 	read("CPU pressure", "/proc/pressure/cpu", "psi_cpu_some_pct", every)
+	if slices.ContainsFunc(b.Table.Steps, func(s measure.StepInfo) bool { return aboutMemory(s.Step) }) {
+		read("I/O pressure", "/proc/pressure/io", "psi_io_some_pct", every)
+		read("Swap in use", "/proc/meminfo", "swap_used_mb", every)
+		read("Reclaim: pages scanned, freed, swapped, refaulted; stalls", "/proc/vmstat", "pgscan_kswapd", every)
+		read("CPU of kswapd", "/proc/PID/stat", "kswapd_cpu_pct", every)
+		read("Time in direct reclaim", "tracefs, mm_vmscan_direct_reclaim_begin and _end", "direct_reclaim_s", every)
+		read("Waits of each app for reclaim, swap-in, thrashing, I/O", "delay accounting (taskstats)", "delay_swapin_s", every)
+		read("Memory and swap of each app", "memory.current, memory.stat and memory.swap.current of its cgroup", "cgroup_memory_mb", every)
+		read("Swap disk: busy, queue", "/proc/diskstats", "swap_disk_busy_pct", every)
+		read("CPU of the machine and of the platform's share", "/proc/stat, and cpu.stat of its cgroups", "machine_cpu_pct", every)
+		read("The agent's own memory and CPU", "/proc/self/stat", "agent_rss_mb", every)
+	}
 	read("Starts, exits, restarts", "the supervisor", "exits", 0)
 }
 

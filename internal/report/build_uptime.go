@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"brink/internal/experiment"
 	"brink/internal/measure"
@@ -31,24 +33,33 @@ func (b *builder) uptimes() error {
 		if len(in.Apps) == 0 {
 			continue
 		}
-		if err := b.add(Uptime(in)); err != nil {
+		c, err := Uptime(in)
+		if aboutMemory(s.Step) {
+			c.Beside = s.Name // where the timeline is
+		}
+		if err := b.add(c, err); err != nil {
 			return err
+		}
+		if b.m.Lead == "" && claimed[s.Name] { // nothing is told over steps: how apps fell together tells most
+			b.m.Lead = in.ID
 		}
 	}
 	return nil
 }
 
-// restarting finds the repetition to draw.
+// restarting finds the repetition to draw: the first that came to its end and in
+// which an app restarted or, where a cascade is claimed, the first.
 func restarting(s measure.StepInfo, claimed bool) (measure.RepetitionInfo, bool) {
-	for _, rep := range s.Repetitions {
+	whole := slices.DeleteFunc(slices.Clone(s.Repetitions), func(r measure.RepetitionInfo) bool { return !came(r) || r.Twin })
+	for _, rep := range whole {
 		for _, e := range rep.Events {
 			if e.Kind == wire.Restarted {
 				return rep, true
 			}
 		}
 	}
-	if claimed && len(s.Repetitions) > 0 {
-		return s.Repetitions[0], true
+	if claimed && len(whole) > 0 {
+		return whole[0], true
 	}
 	return measure.RepetitionInfo{}, false
 }
@@ -87,14 +98,27 @@ func appUptimes(events []wire.Event, end int64) []AppUptime {
 			change(e.App, e.AtNs, Starting)
 		case wire.Healthy:
 			change(e.App, e.AtNs, Serving)
+		case wire.WorkerKilled:
+			if at[e.App].state == Starting {
+				byApp[e.App].Kills = append(byApp[e.App].Kills, s(e.AtNs))
+			}
 		case wire.Exited, wire.GaveUp:
 			change(e.App, e.AtNs, Down)
 		}
 	}
+	slices.SortStableFunc(order, byName)
 	out := make([]AppUptime, len(order))
 	for i, app := range order {
 		change(app, max(end, at[app].since), at[app].state)
 		out[i] = *byApp[app]
 	}
 	return out
+}
+
+// byName puts app-9 before app-10.
+func byName(a, b string) int {
+	if len(a) != len(b) && strings.TrimRight(a, "0123456789") == strings.TrimRight(b, "0123456789") {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
 }

@@ -26,6 +26,9 @@ type spec struct {
 		Data struct {
 			Values []map[string]any `json:"values"`
 		} `json:"data"`
+		Layer []struct {
+			Encoding map[string]any `json:"encoding"`
+		} `json:"layer"`
 	} `json:"vconcat"`
 	Height float64 `json:"height"`
 }

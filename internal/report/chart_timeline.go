@@ -1,8 +1,10 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brink/internal/phrase"
@@ -35,38 +37,6 @@ type TimelinePoint struct {
 	AppsCPU, PlatformCPU, KswapdCPU float64
 }
 
-// MarkKind says what a mark of a timeline is.
-type MarkKind string
-
-// The marks of a timeline, in the order of their rows.
-const (
-	MarkStart    MarkKind = "start"
-	MarkServing  MarkKind = "serving"
-	MarkRestart  MarkKind = "restart"
-	MarkOOMKill  MarkKind = "OOM kill"
-	MarkBootKill MarkKind = "worker killed"
-	MarkGaveUp   MarkKind = "given up"
-)
-
-var markKinds = []MarkKind{MarkStart, MarkServing, MarkRestart, MarkOOMKill, MarkBootKill, MarkGaveUp}
-
-// ruled are the marks that cross all panels.
-var ruled = map[MarkKind]bool{MarkStart: true, MarkRestart: true, MarkOOMKill: true, MarkGaveUp: true}
-
-// TimelineMark is something that happened to an app.
-type TimelineMark struct {
-	T    float64
-	Kind MarkKind
-	App  string
-}
-
-// maxTimelineMarks bounds the marks; nameWidth is the room for a name, as a
-// share of the axis.
-const (
-	maxTimelineMarks = 60
-	nameWidth        = 0.065
-)
-
 // share is one signal of a panel of a timeline, with its colour's place in the
 // theme.
 type share struct {
@@ -92,9 +62,19 @@ var (
 	cpuShares = []share{
 		{"apps", 1, func(p TimelinePoint) float64 { return p.AppsCPU }},
 		{"platform", 6, func(p TimelinePoint) float64 { return p.PlatformCPU }},
-		{"kswapd", 3, func(p TimelinePoint) float64 { return p.KswapdCPU }},
 	}
+	kswapdShares = []share{{"kswapd", 3, func(p TimelinePoint) float64 { return p.KswapdCPU }}}
+
+	// signals are all of them, under the letters that they have in a
+	// specification's rows.
+	signals = slices.Concat(memoryShares, swapShares, pressureShares, cpuShares, kswapdShares)
 )
+
+// letter is the field of a share in the rows of a specification.
+func letter(s share) string {
+	i := slices.IndexFunc(signals, func(x share) bool { return x.name == s.name })
+	return string(rune('a' + i))
+}
 
 // coloured is a colour encoding in which each share has its own colour.
 func coloured(shares []share, names []string) object {
@@ -130,28 +110,29 @@ func Timeline(in TimelineInput) (Chart, error) {
 	t := timeline{points: binnedTimeline(in.Points), marks: marks, end: in.Points[len(in.Points)-1].T, table: Table{Columns: []string{"Signal", "First", "Lowest", "Highest", "Last"}}}
 	var views []object
 	if len(marks) > 0 {
-		views = append(views, t.events())
 		t.end = max(t.end, marks[len(marks)-1].T)
+		views = append(views, t.events())
 	}
-	views = append(views,
+	for _, v := range []object{
 		t.panel("Memory, MB", 150, memoryShares, 0, true),
 		t.panel("Swap used, MB", 70, swapShares, in.Swap, false),
 		t.panel("Memory pressure (PSI), % of time stalled", 90, pressureShares, 100, false),
 		t.panel("CPU of the plan, %", 90, cpuShares, 100, false),
-	)
-	var drawn []object
-	for _, v := range views {
+		t.panel("CPU of kswapd, % of the plan's", 50, kswapdShares, 0, false),
+	} {
 		if v != nil {
-			drawn = append(drawn, v)
+			views = append(views, v)
 		}
 	}
-	if len(drawn) == 0 {
+	if t.table.Rows == nil {
 		return Chart{}, fmt.Errorf("chart %s: %w", in.ID, errNothingToDraw)
 	}
-	axis := drawn[len(drawn)-1]["layer"].([]object)[0]["encoding"].(object)["x"].(object)
-	axis["title"] = "seconds since the first deployment"
-	delete(axis, "axis")
-	spec := object{"vconcat": drawn, "spacing": 22, "resolve": object{"scale": object{"color": "independent"}}, "usermeta": object{"room": 92}}
+	for _, layer := range views[len(views)-1]["layer"].([]object) {
+		x := layer["encoding"].(object)["x"].(object)
+		x["title"] = "seconds since the first deployment"
+		delete(x, "axis")
+	}
+	spec := object{"data": inlineData(t.rows()), "vconcat": views, "spacing": 22, "resolve": object{"scale": object{"color": "independent"}}, "usermeta": object{"room": 92}}
 	for _, missing := range t.missing {
 		note += " " + missing + " could not be read."
 	}
@@ -171,81 +152,72 @@ func (t *timeline) x() object {
 	return object{"field": "t", "type": "quantitative", "title": nil, "axis": object{"labels": false, "ticks": false}, "scale": object{"domain": []float64{0, round(t.end)}, "nice": false}}
 }
 
-// events are rows of marks, one for each kind that occurred, with the apps'
-// names.
-func (t *timeline) events() object {
-	var rows []object
-	var kinds []string
-	for _, k := range markKinds {
-		for _, m := range t.marks {
-			if m.Kind == k {
-				kinds = append(kinds, string(k))
-				rows = append(rows, object{"t": round(m.T), "k": string(k), "a": visible(m.App)})
+// rows are the points, one object for each with all signals that were read.
+func (t *timeline) rows() []object {
+	rows := make([]object, len(t.points))
+	for i, p := range t.points {
+		row := object{"t": math.Round(10*p.T) / 10}
+		for _, s := range signals {
+			if x := s.of(p); x >= 0 {
+				row[letter(s)] = math.Round(10*x) / 10
 			}
 		}
-	}
-	kinds = distinct(kinds)
-	y := category("k", kinds)
-	tooltip := []object{{"field": "k", "title": "what"}, {"field": "a", "title": "app"}, {"field": "t", "title": "s"}}
-	layers := []object{{"mark": object{"type": "tick", "thickness": 2, "size": 13, "style": "zero"}, "encoding": object{"x": t.x(), "y": y, "tooltip": tooltip}}}
-	layers = append(layers, object{"data": inlineData(t.names()), "mark": object{"type": "text", "style": "markname"},
-		"encoding": object{"x": t.x(), "y": y, "text": object{"field": "a", "type": "nominal"}}})
-	return object{"height": 20 * len(kinds), "data": inlineData(rows), "layer": layers}
-}
-
-// names are the apps' names beside their marks. Marks of one kind that are
-// closer than a name is wide share one: "site-5 + 1".
-func (t *timeline) names() []object {
-	var rows []object
-	for _, k := range markKinds {
-		var last object
-		more := 0
-		for _, m := range t.marks {
-			if m.Kind != k {
-				continue
-			}
-			if last != nil && m.T-last["t"].(float64) < nameWidth*t.end {
-				more++
-				last["a"] = fmt.Sprintf("%s + %d", strings.SplitN(last["a"].(string), " + ", 2)[0], more)
-				continue
-			}
-			last, more = object{"t": round(m.T), "k": string(k), "a": visible(m.App)}, 0
-			rows = append(rows, last)
-		}
+		rows[i] = row
 	}
 	return rows
+}
+
+// unfold turns the rows into one for each signal of a panel: s is its name, i its
+// place, v its value.
+func unfold(shares []share) []object {
+	letters := make([]string, len(shares))
+	name := "''"
+	for i, s := range shares {
+		letters[i] = letter(s)
+		name = fmt.Sprintf("datum.k == '%s' ? '%s' : %s", letters[i], s.name, name)
+	}
+	place, _ := json.Marshal(letters) // strings
+	return []object{
+		{"fold": letters, "as": []string{"k", "v"}},
+		{"filter": "isValid(datum.v)"},
+		{"calculate": name, "as": "s"},
+		{"calculate": fmt.Sprintf("indexof(%s, datum.k)", place), "as": "i"},
+	}
 }
 
 // panel draws signals that share an axis, stacked or as lines; nil when none
 // of them could be read.
 func (t *timeline) panel(title string, height int, shares []share, top float64, stacked bool) object {
-	var rows []object
+	var known []share
 	var names []string
-	for i, s := range shares {
-		known := false
-		for _, p := range t.points {
-			if x := s.of(p); x >= 0 {
-				known = true
-				rows = append(rows, object{"t": round(p.T), "v": round(x), "s": s.name, "i": i})
+	for _, s := range shares {
+		if !slices.ContainsFunc(t.points, func(p TimelinePoint) bool { return s.of(p) >= 0 }) {
+			missing := strings.SplitN(title, ",", 2)[0]
+			if len(shares) > 1 {
+				missing += " (" + s.name + ")"
 			}
-		}
-		if !known {
-			t.missing = append(t.missing, strings.SplitN(title, ",", 2)[0]+" ("+s.name+")")
+			t.missing = append(t.missing, missing)
 			continue
 		}
-		names = append(names, s.name)
-		t.summarise(title, s)
+		known, names = append(known, s), append(names, s.name)
+		t.summarise(title, s, len(shares) > 1)
 	}
-	if len(names) == 0 {
+	if len(known) == 0 {
 		return nil
 	}
 	y := quantity("v", title)
 	y["axis"] = object{"tickCount": 4}
 	if top > 0 {
-		y["scale"] = object{"domain": []float64{0, round(max(top, t.highest(shares)))}, "nice": false}
+		y["scale"] = object{"domain": []float64{0, round(max(top, t.highest(known)))}, "nice": false}
+	}
+	switch {
+	case top == 100: // percent
+		y["axis"] = object{"values": []int{0, 50, 100}}
+	case top == 0 && len(known) == 1:
+		y["axis"] = object{"tickCount": 2}
 	}
 	mark := object{"type": "line", "strokeWidth": 1.6}
-	encoding := object{"x": t.x(), "y": y, "color": coloured(shares, names),
+	encoding := object{"x": t.x(), "y": y, "color": coloured(known, names), "detail": object{"field": "s", "type": "nominal"},
 		"tooltip": []object{{"field": "t", "title": "s"}, {"field": "s", "title": "signal"}, {"field": "v", "title": "value"}}}
 	y["stack"] = nil
 	if stacked {
@@ -254,22 +226,7 @@ func (t *timeline) panel(title string, height int, shares []share, top float64, 
 		encoding["order"] = object{"field": "i", "type": "quantitative"}
 		encoding["opacity"] = object{"condition": object{"test": object{"field": "s", "equal": "free"}, "value": 0.3}, "value": 0.95}
 	}
-	return object{"height": height, "layer": append([]object{{"data": inlineData(rows), "mark": mark, "encoding": encoding}}, t.rules()...)}
-}
-
-// rules are the marks that cross a panel.
-func (t *timeline) rules() []object {
-	var rows []object
-	for _, m := range t.marks {
-		if ruled[m.Kind] {
-			rows = append(rows, object{"t": round(m.T), "k": string(m.Kind), "a": visible(m.App)})
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return []object{{"data": inlineData(rows), "mark": object{"type": "rule", "style": "event"},
-		"encoding": object{"x": t.x(), "tooltip": []object{{"field": "k", "title": "what"}, {"field": "a", "title": "app"}, {"field": "t", "title": "s"}}}}}
+	return object{"height": height, "layer": append([]object{{"transform": unfold(known), "mark": mark, "encoding": encoding}}, t.rules()...)}
 }
 
 func (t *timeline) highest(shares []share) float64 {
@@ -282,8 +239,9 @@ func (t *timeline) highest(shares []share) float64 {
 	return most
 }
 
-// summarise adds a signal's row to the table.
-func (t *timeline) summarise(title string, s share) {
+// summarise adds a signal's row to the table, with its name where its panel has
+// several.
+func (t *timeline) summarise(title string, s share, named bool) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	var known []float64
 	for _, p := range t.points {
@@ -293,7 +251,7 @@ func (t *timeline) summarise(title string, s share) {
 		}
 	}
 	label, unit, _ := strings.Cut(title, ", ")
-	if label != "Swap used" {
+	if named {
 		label += ", " + s.name
 	}
 	t.table.Rows = append(t.table.Rows, []string{label + ", " + unit, phrase.Number(known[0]), phrase.Number(lo), phrase.Number(hi), phrase.Number(known[len(known)-1])})
@@ -303,7 +261,9 @@ func (t *timeline) summarise(title string, s share) {
 func (t *timeline) describe(in TimelineInput) string {
 	counts := map[MarkKind]int{}
 	for _, m := range in.Marks {
-		counts[m.Kind]++
+		if m.Kind != MarkTraffic && m.Kind != MarkPhase {
+			counts[m.Kind]++
+		}
 	}
 	var happened []string
 	for _, k := range markKinds {
@@ -327,24 +287,4 @@ func (t *timeline) describe(in TimelineInput) string {
 		says += fmt.Sprintf(" Memory pressure reached %s (some).", formatValue(most, "%"))
 	}
 	return says
-}
-
-// binnedTimeline joins neighbours until at most maxPoints are left. Pressure
-// and CPU keep the highest of what is joined, memory the last.
-func binnedTimeline(points []TimelinePoint) []TimelinePoint {
-	if len(points) <= maxPoints {
-		return points
-	}
-	out := make([]TimelinePoint, 0, maxPoints)
-	for b := range maxPoints {
-		bin := points[b*len(points)/maxPoints : (b+1)*len(points)/maxPoints]
-		joined := bin[len(bin)-1]
-		for _, p := range bin {
-			joined.PSISome, joined.PSIFull = max(joined.PSISome, p.PSISome), max(joined.PSIFull, p.PSIFull)
-			joined.AppsCPU, joined.PlatformCPU, joined.KswapdCPU = max(joined.AppsCPU, p.AppsCPU), max(joined.PlatformCPU, p.PlatformCPU), max(joined.KswapdCPU, p.KswapdCPU)
-			joined.SwapUsed = max(joined.SwapUsed, p.SwapUsed)
-		}
-		out = append(out, joined)
-	}
-	return out
 }

@@ -39,10 +39,19 @@ func TestTimelineSharesOneAxis(t *testing.T) {
 	c := must(t)(Timeline(timelineInput()))
 	s := specOf(t, c)
 	if len(s.VConcat) != 5 {
-		t.Fatalf("%d panels, want marks, memory, swap, pressure and CPU", len(s.VConcat))
+		t.Fatalf("%d panels, want marks, memory, swap, pressure and CPU; kswapd's could not be read", len(s.VConcat))
 	}
 	if n := strings.Count(string(c.Spec), `"domain":[0,299]`); n < 10 {
 		t.Errorf("the axis from 0 to 299 s stands %d times, want it in every layer of every panel", n)
+	}
+	// Only the last panel has an axis with numbers, and all of its layers agree.
+	for i, v := range s.VConcat {
+		for _, l := range v.Layer {
+			x, _ := l.Encoding["x"].(map[string]any)
+			if bare := x["axis"] != nil; bare == (i == len(s.VConcat)-1) {
+				t.Errorf("panel %d: axis %v", i, x)
+			}
+		}
 	}
 	// Two restarts a second apart share a name.
 	if !strings.Contains(string(c.Spec), `"a":"site-5 + 1"`) {
@@ -63,10 +72,10 @@ func TestTimelineSharesOneAxis(t *testing.T) {
 // What could not be read is said and not drawn as 0.
 func TestTimelineSaysWhatCouldNotBeRead(t *testing.T) {
 	c := must(t)(Timeline(timelineInput()))
-	if !strings.Contains(c.Note, "CPU of the plan (kswapd) could not be read") {
+	if !strings.Contains(c.Note, "CPU of kswapd could not be read") {
 		t.Errorf("note: %s", c.Note)
 	}
-	if strings.Contains(string(c.Spec), `"s":"kswapd"`) {
+	if strings.Contains(string(c.Spec), "kswapd") {
 		t.Error("kswapd is drawn")
 	}
 	blind := TimelineInput{ID: "t", Points: make([]TimelinePoint, 3)}
@@ -78,18 +87,28 @@ func TestTimelineSaysWhatCouldNotBeRead(t *testing.T) {
 	}
 }
 
-func TestTimelineBinsKeepPeaks(t *testing.T) {
+// A reader must see each peak and each dip, however short, and shares of memory
+// that add up to all of it.
+func TestTimelineBinsKeepExtremes(t *testing.T) {
 	points := make([]TimelinePoint, 5000)
 	for i := range points {
-		points[i].T = float64(i)
+		points[i] = TimelinePoint{T: float64(i), Anon: 1000 + float64(i%700), PSIFull: 50, AppsCPU: 30, PSISome: -1}
+		points[i].Free = 1855 - points[i].Anon
 	}
-	points[1234].PSIFull, points[3210].KswapdCPU = 91, 77
+	points[1234].PSIFull, points[3210].KswapdCPU, points[4000].AppsCPU = 91, 77, 2
+	points[2222].Anon, points[2222].Free = 1850, 5
 	out := binnedTimeline(points)
-	var full, kswapd float64
-	for _, p := range out {
-		full, kswapd = max(full, p.PSIFull), max(kswapd, p.KswapdCPU)
+	full, kswapd, apps, free := 0.0, 0.0, 100.0, 1855.0
+	for i, p := range out {
+		full, kswapd, apps, free = max(full, p.PSIFull), max(kswapd, p.KswapdCPU), min(apps, p.AppsCPU), min(free, p.Free)
+		if p.Anon+p.Free != 1855 || p.PSISome != -1 {
+			t.Fatalf("point %d: %v MB and pressure %v", i, p.Anon+p.Free, p.PSISome)
+		}
+		if i > 0 && p.T < out[i-1].T {
+			t.Fatalf("point %d lies before the one before it", i)
+		}
 	}
-	if len(out) != maxPoints || full != 91 || kswapd != 77 || out[len(out)-1].T != 4999 {
-		t.Errorf("%d points, peaks %v and %v, the last at %v; want 240, 91, 77 and 4999", len(out), full, kswapd, out[len(out)-1].T)
+	if len(out) != maxPoints || full != 91 || kswapd != 77 || apps != 2 || free != 5 || out[0].T != 0 || out[len(out)-1].T != 4999 {
+		t.Errorf("%d points from %v to %v; pressure %v, kswapd %v, apps %v, free %v; want 240 from 0 to 4999, 91, 77, 2 and 5", len(out), out[0].T, out[len(out)-1].T, full, kswapd, apps, free)
 	}
 }

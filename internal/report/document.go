@@ -2,11 +2,9 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"net/url"
 	"strings"
 
-	"brink/internal/experiment"
 	"brink/internal/verdict"
 )
 
@@ -18,8 +16,11 @@ type document struct {
 	Notices  []Notice
 	Question []span
 	Verdicts []verdictLine
-	// Tally counts the verdicts by outcome.
+	// Tally counts the verdicts by outcome, Broke names the ways in which plans
+	// broke, and Waiting the hypotheses that wait for steps; both may be empty.
 	Tally    string
+	Broke    string
+	Waiting  string
 	Lead     *figure
 	RunLine  []span
 	Sections []section
@@ -204,23 +205,32 @@ func compose(m *Model) (*document, error) {
 		Title: clean(m.Title), Kicker: clean(m.Run.Experiment), Notices: m.Notices,
 		Question: prose(m.Question), Lead: lead, RunLine: runLine(m.Run),
 	}
-	d.Tally = tally(m.Verdicts)
+	waiting := m.waitingFor()
+	d.Tally = tally(decided(m))
+	if n := len(waiting); n > 0 {
+		d.Tally += fmt.Sprintf("; %d more wait for steps that were not executed", n)
+		d.Waiting = strings.Join(waiting, ", ")
+	}
 	if n := len(m.LeftOut); n > 0 {
 		d.Tally += fmt.Sprintf("; %d more not tested by %s", n, profileWords(m.Run.Profile))
 	}
+	d.Broke = modesInShort(m)
 	for i, v := range m.Verdicts {
+		if len(m.Extent.lacks(v)) > 0 {
+			continue
+		}
 		d.Verdicts = append(d.Verdicts, verdictLine{
 			ID: clean(v.Hypothesis.ID), Anchor: verdictAnchor(i), Claim: prose(v.Hypothesis.Claim),
-			Outcome: v.Outcome, Level: v.Level, Numbers: prose(deciding(v)),
+			Outcome: v.Outcome, Level: v.Level, Numbers: prose(v.Numbers),
 		})
 	}
 	for i, s := range sixteen {
 		n := i + 1
-		blocks := s.blocks(m)
+		var blocks []block
 		if n == resultsSection {
-			blocks = append(verdictBlocks(m), append(figureBlocks(figures[n], lead), blocks...)...)
+			blocks = resultBlocks(m, figures[n], lead)
 		} else {
-			blocks = append(blocks, figureBlocks(figures[n], lead)...)
+			blocks = append(s.blocks(m), figureBlocks(figures[n], lead)...)
 		}
 		if len(blocks) == 0 {
 			blocks = []block{para(muted(s.empty))}
@@ -230,27 +240,15 @@ func compose(m *Model) (*document, error) {
 	return d, nil
 }
 
-// deciding is a verdict's deciding numbers. Where it has several steps the n
-// that it ends with is said to be that of each of them: 4 of 4 repetitions with
-// n = 1 are one of each of 4 steps.
-func deciding(v verdict.Verdict) string {
-	if v.Hypothesis.Form != experiment.Law || len(v.Parts) < 2 {
-		return v.Numbers
-	}
-	least, most := math.MaxInt, 0
-	for _, p := range v.Parts {
-		for _, n := range p.N {
-			least, most = min(least, n), max(most, n)
+// decided are the verdicts of hypotheses that do not wait for steps.
+func decided(m *Model) []verdict.Verdict {
+	var all []verdict.Verdict
+	for _, v := range m.Verdicts {
+		if len(m.Extent.lacks(v)) == 0 {
+			all = append(all, v)
 		}
 	}
-	bare, ok := strings.CutSuffix(v.Numbers, fmt.Sprintf(", n = %d", least))
-	switch {
-	case !ok:
-		return v.Numbers
-	case least < most:
-		return fmt.Sprintf("%s, n = %d to %d in each of %d steps", bare, least, most, len(v.Parts))
-	}
-	return fmt.Sprintf("%s, n = %d in each of %d steps", bare, least, len(v.Parts))
+	return all
 }
 
 // verdictAnchor is the name of the i-th verdict's paragraph in section 10.
@@ -272,76 +270,10 @@ func tally(verdicts []verdict.Verdict) string {
 	if len(verdicts) == 1 {
 		noun = "hypothesis"
 	}
+	if len(parts) == 0 {
+		return "0 hypotheses decided"
+	}
 	return fmt.Sprintf("%d %s: %s", len(verdicts), noun, strings.Join(parts, ", "))
-}
-
-// numberFigures gives the lead the number 1 and the others the next ones in
-// the order of the sections.
-func numberFigures(m *Model) (map[int][]*figure, *figure, error) {
-	if len(m.Charts) == 0 {
-		return nil, nil, nil
-	}
-	leadAt := 0
-	for i, c := range m.Charts {
-		if c.Section < 1 || c.Section > len(sixteen) {
-			return nil, nil, fmt.Errorf("report: chart %q stands in section %d; there are %d", c.ID, c.Section, len(sixteen))
-		}
-		if c.ID == m.Lead {
-			leadAt = i
-		}
-	}
-	lead := newFigure(&m.Charts[leadAt], 1)
-	bySection := map[int][]*figure{m.Charts[leadAt].Section: {lead}}
-	next := 2
-	for s := 1; s <= len(sixteen); s++ {
-		for i := range m.Charts {
-			if m.Charts[i].Section == s && i != leadAt {
-				bySection[s] = append(bySection[s], newFigure(&m.Charts[i], next))
-				next++
-			}
-		}
-	}
-	return bySection, lead, nil
-}
-
-func newFigure(c *Chart, number int) *figure {
-	g := &grid{Caption: "The numbers of figure " + fmt.Sprint(number)}
-	for i, title := range c.Table.Columns {
-		g.Columns = append(g.Columns, column{Title: visible(title), Number: numericColumn(c.Table.Rows, i)})
-	}
-	for _, r := range c.Table.Rows {
-		row := make([]cell, len(g.Columns))
-		for i := range row {
-			if i < len(r) {
-				row[i] = words(visible(r[i]))
-			}
-		}
-		g.Rows = append(g.Rows, row)
-	}
-	return &figure{Chart: c, Number: number, Grid: g}
-}
-
-// numericColumn tells whether a column of text reads as numbers.
-func numericColumn(rows [][]string, i int) bool {
-	for _, r := range rows {
-		if i >= len(r) || r[i] == "" || strings.Trim(r[i], "0123456789.,-+−–<>≥% \u00a0toinspm;") != "" {
-			return false
-		}
-	}
-	return len(rows) > 0
-}
-
-func figureBlocks(figures []*figure, lead *figure) []block {
-	var blocks []block
-	for _, f := range figures {
-		if f == lead {
-			blocks = append(blocks, para(span{Kind: figureLink, Text: fmt.Sprintf("Figure %d", f.Number), Href: "figure-1"},
-				text(" ("+visible(f.Chart.Title)+") stands at the top of this report.")))
-			continue
-		}
-		blocks = append(blocks, block{Figure: f})
-	}
-	return blocks
 }
 
 func profileWords(name string) string {

@@ -41,6 +41,12 @@ func (md *markdown) document(d *document) error {
 	if len(d.Verdicts) > 0 {
 		md.table(verdictGrid(d.Verdicts))
 	}
+	if d.Waiting != "" {
+		md.para(words("Not decided, since steps were not executed: " + d.Waiting + "."))
+	}
+	if d.Broke != "" {
+		md.para([]span{strong("How the plan broke:"), text(" " + d.Broke + ".")})
+	}
 	if d.Lead != nil {
 		if err := md.figure(d.Lead); err != nil {
 			return err

@@ -38,6 +38,8 @@ type Model struct {
 	// LeftOutSteps the steps that it does not execute.
 	LeftOut      []LeftOut `json:"left_out,omitempty"`
 	LeftOutSteps []string  `json:"left_out_steps,omitempty"`
+	// Extent is how much of its design the run has executed.
+	Extent Extent `json:"extent"`
 
 	// Section 5, from the record: versions and the machine, what was needed
 	// and not there, and what held of the plan.
@@ -62,9 +64,14 @@ type Model struct {
 	// Section 9, from the file.
 	Expected []string `json:"expected,omitempty"`
 
-	// Section 10. Results stand in the order of the steps.
-	Results    []StepResult `json:"results,omitempty"`
-	NoiseFloor []NoiseFloor `json:"noise_floor,omitempty"`
+	// Section 10. Results stand in the order of the steps; those that were not
+	// executed have none. Modes are the ways in which plans broke; nil where no
+	// plan has a memory of its own.
+	Results []StepResult `json:"results,omitempty"`
+	Modes   []Mode       `json:"modes,omitempty"`
+	// DeployPairs are steps that differ in how their apps are deployed alone.
+	DeployPairs []DeployPair `json:"deploy_pairs,omitempty"`
+	NoiseFloor  []NoiseFloor `json:"noise_floor,omitempty"`
 	// Verdicts stand in the order of Hypotheses.
 	Verdicts []verdict.Verdict `json:"verdicts,omitempty"`
 	Failures []Failure         `json:"failures,omitempty"`
@@ -145,6 +152,19 @@ type LeftOut struct {
 	Why string `json:"why"`
 }
 
+// Extent is how much of a design a run has executed: steps with a repetition
+// that came to its end, and such repetitions, second executions of the baseline
+// not counted.
+type Extent struct {
+	Steps           int `json:"steps"`
+	Repetitions     int `json:"repetitions"`
+	DoneSteps       int `json:"done_steps"`
+	DoneRepetitions int `json:"done_repetitions"`
+	// Waiting are the names of the steps that were not executed, in the order of
+	// the file.
+	Waiting []string `json:"waiting,omitempty"`
+}
+
 // Notice is something that a reader must know before the first number.
 type Notice struct {
 	// Kind is "substitute", "override", "cut-off", "interrupted", "broken",
@@ -184,6 +204,8 @@ type Limit struct {
 	Wanted  string `json:"wanted"`
 	Applied bool   `json:"applied"`
 	How     string `json:"how,omitempty"`
+	// Steps are those whose plans have it, empty for all of them.
+	Steps []string `json:"steps,omitempty"`
 }
 
 // Signal is one thing that was observed, or should have been.
@@ -208,6 +230,8 @@ type Execution struct {
 	// execution of the baseline.
 	Number int  `json:"number"`
 	Twin   bool `json:"twin,omitempty"`
+	// Phase counts the phases of an intervention from 1, 0 outside one.
+	Phase int `json:"phase,omitempty"`
 	// Start counts from the start of the run, Duration from Start; both are
 	// nanoseconds in JSON. Duration is 0 when the repetition did not end.
 	Start    time.Duration `json:"start_ns"`
@@ -289,8 +313,11 @@ type Chart struct {
 	Alt string `json:"alt"`
 	// Note is printed below the picture: what was cut, say.
 	Note string `json:"note,omitempty"`
-	// Section is the section in which it stands, 1 to 16.
-	Section int `json:"section"`
+	// Section is the section in which it stands, 1 to 16. Beside names the step, or
+	// the table of published figures, with which it stands in section 10; others
+	// stand at the head of their section.
+	Section int    `json:"section"`
+	Beside  string `json:"beside,omitempty"`
 	// Spec is a Vega-Lite specification without colours: the renderers give
 	// it the theme.
 	Spec json.RawMessage `json:"spec"`

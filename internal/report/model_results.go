@@ -18,6 +18,8 @@ type StepResult struct {
 	FailurePct *float64 `json:"failure_pct,omitempty"`
 	// Rows should hold the metrics that a hypothesis names first.
 	Rows []Row `json:"rows"`
+	// Memory tells that the step's plan has a memory of its own.
+	Memory bool `json:"memory,omitempty"`
 	// Notes say how single rows are to be read. One sentence each.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -80,12 +82,49 @@ type Failure struct {
 	Example string `json:"example,omitempty"`
 }
 
+// Mode is a way in which plans broke, found in the record alone.
+type Mode struct {
+	// Kind is its name, such as "capacity cliff"; Found says by what it is told.
+	Kind  string `json:"kind"`
+	Found string `json:"found"`
+	// Seen are the places in which it showed; empty where it did not.
+	Seen []Sighting `json:"seen,omitempty"`
+}
+
+// Sighting is one place in which a mode showed.
+type Sighting struct {
+	Steps []string `json:"steps"`
+	// N is how many usable repetitions each of the steps has at least.
+	N int `json:"n"`
+	// Says is what was seen, with its numbers.
+	Says string `json:"says"`
+}
+
+// DeployPair is two steps that differ in how their apps are deployed and in
+// nothing else, with medians.
+type DeployPair struct {
+	Zip       string        `json:"zip"`
+	Container string        `json:"container"`
+	Values    []PairedValue `json:"values"`
+}
+
+// PairedValue is one metric of both.
+type PairedValue struct {
+	Metric metric.Metric `json:"metric"`
+	// Head is a short title.
+	Head      string `json:"head"`
+	Zip       Number `json:"zip"`
+	Container Number `json:"container"`
+}
+
 // Event is something that happened to an app and that a reader should see:
 // exits, kills, restarts. App and Detail are app-written.
 type Event struct {
 	Step   string `json:"step"`
 	Number int    `json:"number"`
-	App    string `json:"app"`
+	// Twin marks the second execution of the baseline.
+	Twin bool   `json:"twin,omitempty"`
+	App  string `json:"app"`
 	// At counts from the start of traffic and is negative before it.
 	// Nanoseconds in JSON.
 	At     time.Duration `json:"at_ns"`

@@ -90,25 +90,6 @@ func TestEffectsWithoutAnIntervalAreNeutral(t *testing.T) {
 	}
 }
 
-// Four steps of one repetition each are not four repetitions of one.
-func TestNumbersSayWhoseNItIs(t *testing.T) {
-	v := verdict.Verdict{Numbers: "4 of 4 repetitions within 0, largest error 0, n = 1", Hypothesis: experiment.Hypothesis{Form: experiment.Law}}
-	for range 4 {
-		v.Parts = append(v.Parts, verdict.Part{N: []int{1}})
-	}
-	if got, want := deciding(v), "4 of 4 repetitions within 0, largest error 0, n = 1 in each of 4 steps"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	v.Numbers, v.Parts[2].N = "5 of 5 repetitions within 0, n = 1", []int{2}
-	if got, want := deciding(v), "5 of 5 repetitions within 0, n = 1 to 2 in each of 4 steps"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	v.Parts = v.Parts[:1]
-	if got := deciding(v); got != v.Numbers {
-		t.Errorf("one step: %q", got)
-	}
-}
-
 // One repetition has neither a band nor a range.
 func TestOneRepetitionHasNoRange(t *testing.T) {
 	in := seriesInput()

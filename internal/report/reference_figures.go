@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brink/internal/metric"
@@ -16,6 +18,9 @@ type ReferenceFigure struct {
 	// "Flask, number of apps".
 	Table string `json:"table"`
 	Step  string `json:"step"`
+	// Rank is the step's place in its table: lower ones come first, equal ones as
+	// they are listed.
+	Rank int `json:"rank,omitempty"`
 	// Metric is ours; Published is in its unit. High is the end of a published
 	// range that begins at Published.
 	Metric    metric.Metric `json:"metric"`
@@ -26,6 +31,9 @@ type ReferenceFigure struct {
 	// Ours is the median over N repetitions.
 	Ours Number `json:"ours"`
 	N    int    `json:"n"`
+	// Emulation says what of the distance the emulation makes, as clauses; empty
+	// for nothing that is known. It is the same for all figures of a metric.
+	Emulation string `json:"emulation,omitempty"`
 }
 
 // middle is the published figure as one number, and whether there is one.
@@ -101,6 +109,7 @@ func (m move) arrow() string { return [...]string{"↓", "→", "↑"}[m+1] }
 // referenceTable is the figures of one table, step by step.
 type referenceTable struct {
 	name    string
+	source  string
 	steps   []string
 	metrics []metric.Metric
 	at      map[string]ReferenceFigure
@@ -108,17 +117,21 @@ type referenceTable struct {
 
 func referenceTables(figures []ReferenceFigure) []*referenceTable {
 	var out []*referenceTable
-	byName := map[string]*referenceTable{}
+	byName, ranks := map[string]*referenceTable{}, map[string]int{}
 	for _, f := range figures {
 		t := byName[f.Table]
 		if t == nil {
-			t = &referenceTable{name: f.Table, at: map[string]ReferenceFigure{}}
+			t = &referenceTable{name: f.Table, source: f.Source, at: map[string]ReferenceFigure{}}
 			byName[f.Table] = t
 			out = append(out, t)
 		}
 		if _, seen := t.figure(f.Step, f.Metric.Name); !seen {
 			t.add(f)
+			ranks[f.Step] = f.Rank
 		}
+	}
+	for _, t := range out {
+		slices.SortStableFunc(t.steps, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
 	}
 	return out
 }
@@ -160,32 +173,38 @@ func (t *referenceTable) moves(i int, m metric.Metric) (there, here move, ok boo
 	return moveOf(p0, p1, m), moveOf(o0, o1, m), true
 }
 
-// grid is the table for people: for each metric what was published, what was
-// measured here, the distance, and both directions from the step before.
+// grid is the table for people: metric by metric and step by step what was
+// published, what was measured here, the distance, and the direction from the
+// step before.
 func (t *referenceTable) grid() *grid {
-	g := &grid{Caption: clean(t.name), Columns: columns("Step")}
-	for _, m := range t.metrics {
-		unit := ""
-		if m.Unit != "" {
-			unit = ", " + m.Unit
-		}
-		g.Columns = append(g.Columns, column{Title: clean(m.Title+unit) + ": reference", Number: true}, column{Title: "here", Number: true}, column{Title: "distance", Number: true}, column{Title: "moves"})
+	caption := clean(t.name)
+	if t.source != "" {
+		caption += " (published in " + clean(t.source) + ")"
 	}
-	for i, step := range t.steps {
-		row := []cell{{code(step)}}
-		for _, m := range t.metrics {
-			row = append(row, t.cells(i, step, m)...)
+	g := &grid{Caption: caption, Columns: columns("Metric", "Step", "#Reference", "#Here", "#n", "#Distance", "Direction")}
+	for _, m := range t.metrics {
+		title := cell{strong(titleWithUnit(m))}
+		for i, step := range t.steps {
+			if _, ok := t.figure(step, m.Name); !ok {
+				continue
+			}
+			g.Rows = append(g.Rows, append([]cell{title, {code(step)}}, t.cells(i, step, m)...))
+			title = words("")
 		}
-		g.Rows = append(g.Rows, row)
 	}
 	return g
 }
 
-func (t *referenceTable) cells(i int, step string, m metric.Metric) []cell {
-	f, ok := t.figure(step, m.Name)
-	if !ok {
-		return []cell{words("–"), words("–"), words("–"), words("–")}
+func titleWithUnit(m metric.Metric) string {
+	if m.Unit == "" {
+		return clean(m.Title)
 	}
+	return clean(m.Title + ", " + m.Unit)
+}
+
+// cells are what a table shows of one published figure.
+func (t *referenceTable) cells(i int, step string, m metric.Metric) []cell {
+	f, _ := t.figure(step, m.Name)
 	show := func(n Number) string {
 		if n.None != "" {
 			return clean(n.None)
@@ -196,17 +215,20 @@ func (t *referenceTable) cells(i int, step string, m metric.Metric) []cell {
 	if f.High != nil {
 		published += " – " + formatMetric(*f.High, m)
 	}
-	distance, moves := "–", "–"
+	distance, direction := "–", words("–")
 	if d, ok := f.distance(); ok {
 		distance = boundMark(f.Ours.AtLeast && !f.Published.AtLeast) + formatEffect(d, m.Kind == metric.Ratio, m.Unit)
-	}
-	if there, here, ok := t.moves(i, m); ok {
-		moves = there.arrow() + " " + here.arrow()
-		if there != here {
-			moves += " differs"
+		if d == 0 {
+			distance = "none"
 		}
 	}
-	return []cell{words(published), words(show(f.Ours)), words(distance), words(moves)}
+	if there, here, ok := t.moves(i, m); ok {
+		direction = words("both " + there.arrow())
+		if there != here {
+			direction = cell{strong(there.arrow() + " there, " + here.arrow() + " here")}
+		}
+	}
+	return []cell{words(published), words(show(f.Ours)), words(fmt.Sprint(f.N)), words(distance), direction}
 }
 
 // sum says in one sentence how near a metric comes.
@@ -225,14 +247,29 @@ func (t *referenceTable) sum(m metric.Metric) string {
 			}
 		}
 	}
-	if worstStep == "" {
+	var says string
+	switch {
+	case worstStep == "":
 		return m.Title + ": nothing to compare"
+	case worst == 0:
+		says = m.Title + ": no distance"
+	default:
+		says = fmt.Sprintf("%s: farthest is %s (%s)", m.Title, formatEffect(worst, m.Kind == metric.Ratio, m.Unit), visible(worstStep))
 	}
-	says := fmt.Sprintf("%s: at most %s away (%s)", m.Title, formatEffect(worst, m.Kind == metric.Ratio, m.Unit), visible(worstStep))
 	if pairs > 0 {
-		says += fmt.Sprintf(", the same direction in %d of %s", same, phrase.Plural(pairs, "move"))
+		says += fmt.Sprintf("; the same direction in %d of %s", same, phrase.Plural(pairs, "move"))
 	}
 	return says
+}
+
+// because is what the emulation has to do with a metric's distances.
+func (t *referenceTable) because(m metric.Metric) string {
+	for _, step := range t.steps {
+		if f, ok := t.figure(step, m.Name); ok {
+			return f.Emulation
+		}
+	}
+	return ""
 }
 
 const (
@@ -244,27 +281,21 @@ const (
 func (t *referenceTable) chart(id string) (Chart, error) {
 	var views []object
 	var says []string
-	table := Table{Columns: []string{"Step", "Metric", "Reference", "Here", "Distance", "Moves"}}
+	table := Table{Columns: []string{"Metric", "Step", "Reference", "Here", "n", "Distance", "Direction"}}
 	for _, m := range t.metrics {
-		var rows []object
-		for i, step := range t.steps {
-			f, _ := t.figure(step, m.Name)
-			if x, ok := f.middle(); ok && f.Step != "" {
-				rows = append(rows, object{"c": visible(step), "v": round(x), "k": publishedThere})
-			}
-			if x, ok := f.mine(); ok && f.Step != "" {
-				rows = append(rows, object{"c": visible(step), "v": round(x), "k": measuredHere})
-			}
-			if f.Step != "" {
-				var texts []string
-				for _, c := range t.cells(i, step, m) {
-					texts = append(texts, c[0].Text)
-				}
-				table.Rows = append(table.Rows, append([]string{step, m.Title + ", " + unitOr(m.Unit)}, texts...))
-			}
-		}
-		if len(rows) == 0 {
+		rows, worth := t.drawn(m)
+		if !worth {
 			continue
+		}
+		for i, step := range t.steps {
+			if _, ok := t.figure(step, m.Name); !ok {
+				continue
+			}
+			texts := []string{titleWithUnit(m), step}
+			for _, c := range t.cells(i, step, m) {
+				texts = append(texts, c[0].Text)
+			}
+			table.Rows = append(table.Rows, texts)
 		}
 		says = append(says, t.sum(m))
 		views = append(views, referencePanel(m, t.steps, rows))
@@ -273,8 +304,40 @@ func (t *referenceTable) chart(id string) (Chart, error) {
 		return Chart{}, fmt.Errorf("chart %s: %w", id, errNothingToDraw)
 	}
 	spec := object{"vconcat": views, "spacing": 26, "resolve": object{"scale": object{"color": "shared", "shape": "shared"}}}
-	note := fmt.Sprintf("A published range is drawn at its middle. In the table arrows are the moves from the step before, reference first; less than %g %%, %g point or one of a count is no move.", 100*flatRatio, flatPoints)
-	return newChart(id, t.name+": the reference's figures and ours", strings.Join(says, ". ")+".", note, spec, table)
+	const note = "A published range is a bar, with its middle on the line; metrics that are 0 throughout, or known in one step only, stand in the table alone."
+	c, err := newChart(id, t.name+": the reference's figures and ours", strings.Join(says, ". ")+".", note, spec, table)
+	c.Beside = t.name
+	return c, err
+}
+
+// drawn are the points of a panel, and whether it is worth drawing: it is not
+// where both are known in a single step, or are 0 throughout; the table says that
+// better.
+func (t *referenceTable) drawn(m metric.Metric) (rows []object, worth bool) {
+	both, zero := 0, true
+	for _, step := range t.steps {
+		f, ok := t.figure(step, m.Name)
+		if !ok {
+			continue
+		}
+		there, known := f.middle()
+		if known {
+			row := object{"c": visible(step), "v": round(there), "k": publishedThere}
+			if f.High != nil {
+				row["lo"], row["hi"] = round(f.Published.X), round(*f.High)
+			}
+			rows = append(rows, row)
+		}
+		here, measured := f.mine()
+		if measured {
+			rows = append(rows, object{"c": visible(step), "v": round(here), "k": measuredHere})
+		}
+		if known && measured {
+			both++
+		}
+		zero = zero && there == 0 && here == 0
+	}
+	return rows, both > 1 && !zero
 }
 
 func referencePanel(m metric.Metric, steps []string, rows []object) object {
@@ -287,12 +350,14 @@ func referencePanel(m metric.Metric, steps []string, rows []object) object {
 	y := quantity("v", m.Title+", "+unitOr(m.Unit))
 	y["axis"] = object{"tickCount": 4}
 	color := colours("k", kinds, legendAboveTitle(kinds))
-	return object{"height": 130, "data": inlineData(rows), "layer": []object{
-		{"mark": object{"type": "line", "strokeWidth": 1.4, "opacity": 0.7}, "encoding": object{"x": x, "y": y, "color": color}},
-		{"mark": object{"type": "point", "filled": true, "size": 64}, "encoding": object{"x": x, "y": y, "color": color,
+	ranges := object{"data": inlineData(having("hi", rows)), "mark": object{"type": "rule", "strokeWidth": 3, "opacity": 0.35},
+		"encoding": object{"x": x, "y": object{"field": "lo", "type": "quantitative", "title": y["title"], "axis": y["axis"]}, "y2": object{"field": "hi"}, "color": color}}
+	return object{"height": 130, "data": inlineData(rows), "layer": layered(ranges,
+		object{"mark": object{"type": "line", "strokeWidth": 1.4, "opacity": 0.7}, "encoding": object{"x": x, "y": y, "color": color}},
+		object{"mark": object{"type": "point", "filled": true, "size": 64}, "encoding": object{"x": x, "y": y, "color": color,
 			"shape":   object{"field": "k", "type": "nominal", "title": nil, "legend": legendAboveTitle(kinds), "scale": object{"domain": kinds, "range": []string{"circle", "diamond"}}},
 			"tooltip": []object{{"field": "c", "title": "step"}, {"field": "k", "title": "whose"}, {"field": "v", "title": "value"}}}},
-	}}
+	)}
 }
 
 // ReferenceCharts draws the published figures beside ours, a picture for each
@@ -313,23 +378,32 @@ func ReferenceCharts(figures []ReferenceFigure) ([]Chart, error) {
 	return charts, nil
 }
 
-// referenceFigureBlocks set the published figures beside ours, table by table.
-func referenceFigureBlocks(m *Model) []block {
+// referenceFigureBlocks set the published figures beside ours, table by table,
+// each below its picture.
+func referenceFigureBlocks(m *Model, pictures map[string][]*figure) []block {
 	if m.Reference == nil || len(m.Reference.Figures) == 0 {
 		return nil
 	}
 	blocks := []block{heading("The reference's figures beside ours"), para(text(fmt.Sprintf(
-		"Published in %s; ours are medians over repetitions. Arrows are moves from the step before, the reference's first.", clean(m.Reference.Title))))}
+		"Published in \"%s\"; ours are medians over n repetitions. A direction is that from the step before; less than %g\u00a0%%, %g point or one of a count is none.",
+		clean(m.Reference.Title), 100*flatRatio, flatPoints)))}
+	if len(m.Emulation) > 0 {
+		blocks = append(blocks, para(text("What of a distance is made by the emulation is said below each table, and what the emulation is in section 13.")))
+	}
 	for _, t := range referenceTables(m.Reference.Figures) {
+		for _, f := range pictures[t.name] {
+			blocks = append(blocks, block{Figure: f})
+		}
 		blocks = append(blocks, gridBlock(t.grid()))
 		var says [][]span
 		for _, x := range t.metrics {
-			says = append(says, words(t.sum(x)+"."))
+			line := words(t.sum(x) + ".")
+			if why := t.because(x); why != "" {
+				line = append(line, text(" "), strong("Emulation:"), text(" "+clean(why)+"."))
+			}
+			says = append(says, line)
 		}
 		blocks = append(blocks, block{List: says})
-	}
-	if len(m.Emulation) > 0 {
-		blocks = append(blocks, para(strong("What is a property of the emulation, and not of the platform:")), proseList(m.Emulation))
 	}
 	return blocks
 }

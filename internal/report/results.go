@@ -17,26 +17,35 @@ func verdictBlocks(m *Model) []block {
 	}
 	blocks := []block{heading("Verdicts")}
 	for i, v := range m.Verdicts {
+		if len(m.Extent.lacks(v)) > 0 {
+			continue
+		}
 		head := []span{strong(clean(v.Hypothesis.ID)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}
 		blocks = append(blocks, block{Anchor: verdictAnchor(i), Para: append(head, prose(v.Sentence)...)})
-		var why []block
-		if v.Rule != "" {
-			why = append(why, block{Para: append([]span{strong("Rule:"), text(" ")}, prose(v.Rule)...)})
-		}
-		if v.Raise != "" {
-			why = append(why, block{Para: append([]span{strong("What would raise it:"), text(" ")}, prose(v.Raise)...)})
-		}
-		if len(v.Parts) > 0 {
-			why = append(why, gridBlock(partGrid(m, v)))
-		}
-		if len(v.Notes) > 0 {
-			why = append(why, proseList(v.Notes))
-		}
-		if len(why) > 0 {
+		if why := reasonBlocks(m, v); len(why) > 0 {
 			blocks = append(blocks, folded("How "+clean(v.Hypothesis.ID)+" was decided", why...))
 		}
 	}
+	blocks = append(blocks, waitingBlocks(m)...)
 	return append(blocks, folded("What the words mean", levelBlock()))
+}
+
+// reasonBlocks is how a hypothesis was decided.
+func reasonBlocks(m *Model, v verdict.Verdict) []block {
+	var why []block
+	if v.Rule != "" {
+		why = append(why, block{Para: append([]span{strong("Rule:"), text(" ")}, prose(v.Rule)...)})
+	}
+	if v.Raise != "" {
+		why = append(why, block{Para: append([]span{strong("What would raise it:"), text(" ")}, prose(v.Raise)...)})
+	}
+	if len(v.Parts) > 0 {
+		why = append(why, gridBlock(partGrid(m, v)))
+	}
+	if len(v.Notes) > 0 {
+		why = append(why, proseList(v.Notes))
+	}
+	return why
 }
 
 func levelBlock() block {
@@ -202,76 +211,30 @@ func metricTitle(name string) string {
 	return clean(name)
 }
 
-// resultBlocks is section 10 below the verdicts and the pictures.
-func resultBlocks(m *Model) []block {
-	blocks := referenceFigureBlocks(m)
-	if len(m.Results) > 0 {
-		blocks = append(blocks, heading("By step"))
-		for _, r := range m.Results {
-			blocks = append(blocks, stepBlocks(r)...)
-		}
+// resultBlocks is section 10: verdicts, how plans broke, pictures, the published
+// figures beside ours, and step by step.
+func resultBlocks(m *Model, figures []*figure, lead *figure) []block {
+	beside, head := placed(m, figures, lead)
+	blocks := append(verdictBlocks(m), modeBlocks(m)...)
+	if len(head) > 0 && len(m.Modes) > 0 {
+		blocks = append(blocks, heading("Pictures"))
 	}
+	blocks = append(blocks, figureBlocks(head, lead)...)
+	blocks = append(blocks, referenceFigureBlocks(m, beside)...)
+	blocks = append(blocks, deployBlocks(m.DeployPairs)...)
+	blocks = append(blocks, byStepBlocks(m, beside)...)
 	if len(m.Exclusions) > 0 {
-		blocks = append(blocks, heading("What was left out"), proseList(m.Exclusions))
+		blocks = append(blocks, heading("What was left out"))
+		list := proseList(m.Exclusions)
+		if len(m.Exclusions) > 8 {
+			list = folded(fmt.Sprintf("All that was left out (%d)", len(m.Exclusions)), list)
+		}
+		blocks = append(blocks, list)
 	}
 	blocks = append(blocks, failureBlocks(m.Failures)...)
 	blocks = append(blocks, eventBlocks(m)...)
 	return append(blocks, logBlocks(m)...)
 }
-
-func stepBlocks(r StepResult) []block {
-	caption := clean(r.Step)
-	if r.Title != "" {
-		caption += ": " + clean(r.Title)
-	}
-	caption += fmt.Sprintf(" (%d of %s usable", r.Valid, phrase.Plural(r.Planned, "repetition"))
-	if r.FailurePct != nil {
-		caption += fmt.Sprintf(", %s\u00a0%% of requests failed", trimmed(*r.FailurePct))
-	}
-	g := &grid{Caption: caption + ")", Columns: columns("Metric", "Unit", "#n", "#Median", "#p95", "#p99", "#IQR", "#Min", "#Max")}
-	var notes [][]span
-	for _, row := range r.Rows {
-		g.Rows = append(g.Rows, metricRow(row))
-		if row.Mean != nil && row.Median.None == "" && !row.Median.AtLeast && *row.Mean > 1.5*row.Median.X && row.Median.X > 0 {
-			notes = append(notes, words(fmt.Sprintf("%s: the mean is %s, more than 1.5 times the median; a few large values pull it.",
-				row.Metric.Title, formatValue(*row.Mean, row.Metric.Unit))))
-		}
-	}
-	for _, n := range r.Notes {
-		notes = append(notes, prose(n))
-	}
-	blocks := []block{gridBlock(g)}
-	if len(notes) > 0 {
-		blocks = append(blocks, block{List: notes})
-	}
-	return blocks
-}
-
-func metricRow(r Row) []cell {
-	show := func(n *Number) cell {
-		switch {
-		case n == nil, n.None != "" && n.None == r.Median.None && n != &r.Median:
-			return words("–")
-		case n.None != "":
-			return cell{muted(clean(n.None))}
-		}
-		return words(boundMark(n.AtLeast) + formatMetric(n.X, r.Metric))
-	}
-	iqr := show(&r.Q1)
-	if r.N == 1 {
-		iqr = words("–") // one value has no range
-	} else if r.Q1.None == "" && r.Q3.None == "" {
-		iqr = words(formatMetric(r.Q1.X, r.Metric) + " – " + boundMark(r.Q3.AtLeast) + formatMetric(r.Q3.X, r.Metric))
-	}
-	median := show(&r.Median)
-	if r.Median.None == "" {
-		median = cell{strong(median[0].Text)}
-	}
-	return []cell{words(r.Metric.Title), words(unitName(r.Metric)), words(fmt.Sprint(r.N)), median,
-		show(r.P95), show(r.P99), iqr, show(&r.Min), show(&r.Max)}
-}
-
-func unitName(m metric.Metric) string { return orDash(m.Unit) }
 
 func noiseBlocks(floors []NoiseFloor) []block {
 	if len(floors) == 0 {
@@ -309,7 +272,11 @@ func eventBlocks(m *Model) []block {
 	}
 	g := &grid{Caption: "What happened to the apps", Columns: columns("Step", "#Repetition", "App", "#At", "Event", "Detail")}
 	for _, e := range m.Events {
-		g.Rows = append(g.Rows, []cell{{code(e.Step)}, words(fmt.Sprint(e.Number)), {code(e.App)}, words(formatDuration(e.At)), words(visible(strings.ReplaceAll(e.Kind, "_", " "))), {code(e.Detail)}})
+		number := fmt.Sprint(e.Number)
+		if e.Twin {
+			number += " (twin)"
+		}
+		g.Rows = append(g.Rows, []cell{{code(e.Step)}, words(number), {code(e.App)}, words(formatDuration(e.At)), words(visible(strings.ReplaceAll(e.Kind, "_", " "))), {code(e.Detail)}})
 	}
 	return foldLong("Events", g, m.OmittedEvents)
 }
@@ -344,8 +311,7 @@ func referenceBlocks(m *Model) []block {
 	if m.Reference.Date != "" {
 		title += ", " + clean(m.Reference.Date)
 	}
-	g := &grid{Caption: "Published claims beside ours: " + title,
-		Columns: columns("", "The reference says", "#Published", "Its own arithmetic", "#Off by", "Its level", "Here")}
+	g := &grid{Caption: "Published claims beside ours: " + title, Columns: columns("", "The reference says", "#Published", "Its own arithmetic", "Here")}
 	byID := map[string]verdict.Verdict{}
 	for _, v := range m.Verdicts {
 		byID[v.Hypothesis.ID] = v
@@ -355,17 +321,43 @@ func referenceBlocks(m *Model) []block {
 		if c.Note != "" {
 			says = append(append(says, text(" ")), prose(c.Note)...)
 		}
-		g.Rows = append(g.Rows, []cell{{strong(clean(c.ID))}, says, optional(c.Published, func(x float64) string { return formatValue(x, c.Unit) }),
-			arithmetic(c), optional(c.Deviation, func(x float64) string { return formatEffect(x, true, "") }), levelCell(c.Level), ourCell(byID, c.Hypothesis)})
-	}
-	for _, row := range g.Rows {
+		row := []cell{{strong(clean(c.ID))}, says, optional(c.Published, func(x float64) string { return formatValue(x, c.Unit) }), arithmetic(c), ourCell(m, byID, c.Hypothesis)}
 		for i := range row {
 			if len(row[i]) == 0 {
 				row[i] = words("–")
 			}
 		}
+		g.Rows = append(g.Rows, row)
 	}
-	return []block{heading("Distance to the reference"), gridBlock(g)}
+	blocks := []block{heading("Distance to the reference")}
+	if levels := claimLevels(m.Reference.Claims); len(levels) > 0 {
+		blocks = append(blocks, para(append([]span{text("The level that its repetitions allow the reference: ")}, levels...)...))
+	}
+	return append(blocks, gridBlock(g))
+}
+
+// claimLevels are the levels of the reference's claims, with the claims where they
+// differ.
+func claimLevels(claims []ReferenceClaim) []span {
+	at := map[verdict.Level][]string{}
+	var order []verdict.Level
+	for _, c := range claims {
+		if c.Level == "" {
+			continue
+		}
+		if at[c.Level] == nil {
+			order = append(order, c.Level)
+		}
+		at[c.Level] = append(at[c.Level], c.ID)
+	}
+	if len(order) == 1 {
+		return []span{level(order[0]), text(" for each claim.")}
+	}
+	var spans []span
+	for _, l := range order {
+		spans = append(spans, level(l), text(" for "+clean(strings.Join(at[l], ", "))+". "))
+	}
+	return spans
 }
 
 func arithmetic(c ReferenceClaim) cell {
@@ -376,20 +368,19 @@ func arithmetic(c ReferenceClaim) cell {
 	if c.Computed != nil {
 		out = append(out, text(" = "+formatValue(*c.Computed, c.Unit)))
 	}
+	if c.Deviation != nil && *c.Deviation != 0 {
+		out = append(out, text("; off by "+formatEffect(*c.Deviation, true, "")))
+	}
 	return out
 }
 
-func levelCell(l verdict.Level) cell {
-	if l == "" {
-		return nil
-	}
-	return cell{level(l)}
-}
-
-func ourCell(byID map[string]verdict.Verdict, id string) cell {
+func ourCell(m *Model, byID map[string]verdict.Verdict, id string) cell {
 	v, ok := byID[id]
-	if !ok {
+	switch {
+	case !ok:
 		return words("not tested here")
+	case len(m.Extent.lacks(v)) > 0:
+		return cell{strong(clean(id)), text(" waits for steps that were not executed")}
 	}
-	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(deciding(v))...)
+	return append(cell{strong(clean(id)), text(" "), outcome(v.Outcome), text(" "), level(v.Level), text(" ")}, prose(v.Numbers)...)
 }

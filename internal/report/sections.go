@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"brink/internal/phrase"
@@ -24,10 +25,10 @@ var sixteen = []struct {
 	{"Instrumentation", "No signal was recorded.", signalBlocks},
 	{"Procedure", "No repetition was started.", procedureBlocks},
 	{"Expected signal", "The experiment's file states none.", func(m *Model) []block { return lists(m.Expected) }},
-	{"Results", "No result was recorded.", resultBlocks},
+	{"Results", "No result was recorded.", nil}, // composed with its pictures
 	{"Interpretation", "There is nothing to interpret.", interpretationBlocks},
 	{"What this proves", "Nothing: no claim reached Observed, Measured or Strongly Suggested.", func(m *Model) []block { return statements(m.Proves) }},
-	{"What this does not prove", "Nothing was left open.", func(m *Model) []block { return statements(m.DoesNotProve) }},
+	{"What this does not prove", "Nothing was left open.", openBlocks},
 	{"Support takeaway", "The experiment's file gives none.", takeawayBlocks},
 	{"Reproduction notes", "Nothing was recorded.", reproductionBlocks},
 	{"Related documents", "The experiment's file names none.", relatedBlocks},
@@ -57,10 +58,7 @@ func environmentBlocks(m *Model) []block {
 		blocks = append(blocks, gridBlock(facts))
 	}
 	if m.Run.SpeedFactor > 0 {
-		blocks = append(blocks, block{Para: prose(fmt.Sprintf("The accelerator was `%s`: the host ran %s times slower than the machine below it.", m.Run.Accelerator, phrase.Number(m.Run.SpeedFactor)))})
-	}
-	if len(m.Emulation) > 0 {
-		blocks = append(blocks, heading("What is a property of the emulation"), proseList(m.Emulation))
+		blocks = append(blocks, block{Para: prose(fmt.Sprintf("The accelerator was `%s`: the host ran %s times slower than the machine below it. Section 13 says what that and other properties of the emulation mean for the results.", m.Run.Accelerator, phrase.Number(m.Run.SpeedFactor)))})
 	}
 	if len(m.Missed) > 0 {
 		g := &grid{Caption: "Requirements missed", Columns: columns("Need", "App", "What followed")}
@@ -72,17 +70,37 @@ func environmentBlocks(m *Model) []block {
 		blocks = append(blocks, para(text("Nothing that the experiment needs was missing.")))
 	}
 	if len(m.Limits) > 0 {
-		g := &grid{Caption: "The plan, and what of it held", Columns: columns("Limit", "Wanted", "Applied", "How")}
-		for _, l := range m.Limits {
-			applied := strong("not applied")
-			if l.Applied {
-				applied = text("applied")
-			}
-			g.Rows = append(g.Rows, []cell{prose(l.Name), prose(l.Wanted), {applied}, prose(l.How)})
-		}
-		blocks = append(blocks, gridBlock(g))
+		blocks = append(blocks, gridBlock(limitGrid(m.Limits)))
 	}
 	return blocks
+}
+
+// limitGrid lists the parts of the plans; where plans differ, it says whose they
+// are.
+func limitGrid(limits []Limit) *grid {
+	g := &grid{Caption: "The plan, and what of it held", Columns: columns("Limit", "Wanted", "Applied", "How")}
+	differ := slices.ContainsFunc(limits, func(l Limit) bool { return len(l.Steps) > 0 })
+	if differ {
+		g.Columns = append(g.Columns, columns("In")...)
+	}
+	for _, l := range limits {
+		applied := strong("not applied")
+		if l.Applied {
+			applied = text("applied")
+		}
+		row := []cell{prose(l.Name), prose(l.Wanted), {applied}, prose(l.How)}
+		switch {
+		case !differ:
+		case len(l.Steps) == 0:
+			row = append(row, words("all steps"))
+		case len(l.Steps) > 4:
+			row = append(row, words(phrase.Plural(len(l.Steps), "step")))
+		default:
+			row = append(row, codes(l.Steps))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
 }
 
 func factGrid(caption string, facts []Fact) *grid {
@@ -118,7 +136,7 @@ func signalBlocks(m *Model) []block {
 	for _, s := range m.Signals {
 		rate := "each"
 		if s.Every > 0 {
-			rate = "every " + formatDuration(s.Every)
+			rate = "every\u00a0" + formatDuration(s.Every)
 		}
 		read := cell{text("yes")}
 		if !s.Read {
@@ -155,6 +173,9 @@ func procedureBlocks(m *Model) []block {
 		if e.Twin {
 			number += " (twin)"
 		}
+		if e.Phase > 0 {
+			number += fmt.Sprintf(", phase %d", e.Phase)
+		}
 		took := "–"
 		if e.Duration > 0 {
 			took = formatDuration(e.Duration)
@@ -167,7 +188,8 @@ func procedureBlocks(m *Model) []block {
 	} else {
 		says += fmt.Sprintf("%d of them cannot be used; the table says why.", unfit)
 	}
-	blocks := append([]block{para(text(says))}, restrictedBlocks(m)...)
+	blocks := append([]block{para(text(says))}, unexecutedBlocks(m)...)
+	blocks = append(blocks, restrictedBlocks(m)...)
 	blocks = append(blocks, resumedBlocks(m.Run)...)
 	if len(g.Rows) > foldAfter {
 		return append(blocks, folded(fmt.Sprintf("All %d repetitions", len(g.Rows)), gridBlock(g)))
@@ -181,7 +203,7 @@ func restrictedBlocks(m *Model) []block {
 		return nil
 	}
 	says := fmt.Sprintf("The %s leaves out %s of the experiment", profileWords(m.Run.Profile), phrase.Plural(len(m.LeftOutSteps), "step"))
-	names := leftOutSteps(m)
+	names := codes(m.LeftOutSteps)
 	var blocks []block
 	if len(m.LeftOutSteps) > foldAfter {
 		blocks = append(blocks, para(text(says+".")), folded("Steps left out", para(names...)))
@@ -196,18 +218,6 @@ func restrictedBlocks(m *Model) []block {
 		g.Rows = append(g.Rows, []cell{{strong(clean(l.ID))}, prose(l.Claim), prose(l.Why)})
 	}
 	return append(blocks, gridBlock(g))
-}
-
-// leftOutSteps are the steps that were left out, as code.
-func leftOutSteps(m *Model) []span {
-	var names []span
-	for i, s := range m.LeftOutSteps {
-		if i > 0 {
-			names = append(names, text(", "))
-		}
-		names = append(names, code(s))
-	}
-	return names
 }
 
 // resumedBlocks says when the run was taken up again.
@@ -242,6 +252,15 @@ func statements(lines []Statement) []block {
 		b.List = append(b.List, append(item, prose(l.Text)...))
 	}
 	return []block{b}
+}
+
+// openBlocks is section 13: what is open, and what is a property of the emulation.
+func openBlocks(m *Model) []block {
+	blocks := statements(m.DoesNotProve)
+	if len(m.Emulation) > 0 {
+		blocks = append(blocks, heading("What is a property of the emulation, and not of the platform"), proseList(m.Emulation))
+	}
+	return blocks
 }
 
 func reproductionBlocks(m *Model) []block {
@@ -283,10 +302,10 @@ var levelMeanings = []struct {
 	meaning string
 }{
 	{verdict.Measured, "a number from at least five agreeing repetitions whose test passes after correction and whose interval excludes everything smaller than the declared effect; for a claim about a setting, the same outcome in two repetitions"},
-	{verdict.Observed, "seen directly, in at least one repetition"},
+	{verdict.Observed, "seen directly in one repetition, for the claim or against it"},
 	{verdict.StronglySuggested, "several independent signals agree and each passes its test, but nothing was switched on and off, or repetitions were few"},
 	{verdict.Inferred, "three agreeing repetitions, or a conclusion by a stated rule"},
 	{verdict.Correlated, "things moved together, with too little strength for more"},
-	{verdict.NotProven, "tested with enough strength to see the declared effect, and not confirmed"},
+	{verdict.NotProven, "tested more than once with enough strength to see the declared effect, and not confirmed"},
 	{verdict.Unknown, "the data cannot tell"},
 }

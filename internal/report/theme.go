@@ -63,6 +63,7 @@ func (p palette) styles() object {
 		"event":     object{"color": p.series[2], "strokeWidth": 1, "strokeDash": []int{2, 3}},
 		"markname":  object{"color": p.muted, "fontSize": 11, "align": "left", "baseline": "middle", "dx": 5},
 		"limit":     object{"color": p.muted, "fontSize": 12, "align": "right", "baseline": "bottom", "dy": -3},
+		"kill":      object{"color": p.ink},
 		"zero":      object{"color": p.muted, "strokeWidth": 1},
 		"tolerance": object{"color": p.muted, "opacity": 0.14},
 		"noise":     object{"color": p.muted, "opacity": 0.25},

@@ -103,7 +103,7 @@ func judgeCascade(j *judge, h experiment.Hypothesis) finding {
 		part := Part{Steps: []string{name}}
 		seen, n := 0, 0
 		for _, rep := range step.Repetitions {
-			if rep.Excluded != "" || rep.Twin {
+			if !counts(rep) {
 				continue
 			}
 			n++

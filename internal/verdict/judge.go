@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"brink/internal/experiment"
@@ -102,8 +103,35 @@ func (f finding) verdict(h experiment.Hypothesis) Verdict {
 		v.Sentence, v.Numbers = "This cannot be told: "+e.missing, e.missing
 		return v
 	}
-	v.Numbers += fmt.Sprintf(", n = %d", e.n)
+	v.Numbers += ", " + repetitions(f.parts, e.n)
 	return v
+}
+
+// repetitions says how many there are behind a claim: n where it is about one
+// step, and for several how many each of them has.
+func repetitions(all []Part, n int) string {
+	var steps []string
+	var counts []int
+	for _, p := range all {
+		for i, step := range p.Steps {
+			if i < len(p.N) && !slices.Contains(steps, step) {
+				steps, counts = append(steps, step), append(counts, p.N[i])
+			}
+		}
+	}
+	if len(counts) < 2 {
+		return fmt.Sprintf("n = %d", n)
+	}
+	least, most := slices.Min(counts), slices.Max(counts)
+	switch {
+	case len(counts) == 2 && least == most:
+		return fmt.Sprintf("n = %d each", least)
+	case len(counts) == 2:
+		return fmt.Sprintf("n = %d and %d", counts[0], counts[1])
+	case least == most:
+		return fmt.Sprintf("n = %d in each of %d steps", least, len(counts))
+	}
+	return fmt.Sprintf("n = %d to %d in each of %d steps", least, most, len(counts))
 }
 
 // calibration says why the experiment's gate did not open, or is empty.

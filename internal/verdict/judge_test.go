@@ -272,13 +272,6 @@ func TestLawInFewRepetitionsNeedsRoom(t *testing.T) {
 	}
 }
 
-func TestLawInOneRepetitionIsObserved(t *testing.T) {
-	var x bench
-	x.step("s3", map[string]float64{"requests": 4, "workers": 4, "hold": 1})
-	x.values("s3", "last_answer_s", 1.01)
-	want(t, x.judge(t, law(10, "s3"))[0], Supported, Observed)
-}
-
 func TestMissingSignalIsUnknownAndNeverOk(t *testing.T) {
 	var x bench
 	x.step("a", nil)

@@ -14,9 +14,10 @@ import (
 // error of each repetition against the value that the formula gives for its
 // step. A step agrees when the interval of its median error lies within the
 // tolerance, or, where there are too few repetitions for an interval, when all
-// of them do, and below five with room to spare. The test is the sign test of "a repetition lies within the
-// tolerance no more often than not", over all repetitions of all steps, which
-// are independent.
+// of them do, and below five with room to spare. A step refutes the law when all
+// of its repetitions lie outside, were it a single one. The test is the sign test
+// of "a repetition lies within the tolerance no more often than not", over all
+// repetitions of all steps, which are independent.
 func judgeLaw(j *judge, h experiment.Hypothesis) finding {
 	f := finding{evidence: evidence{kind: descriptive, n: math.MaxInt, agreeing: math.MaxInt, clear: true}}
 	all, within, holding, refuted := 0, 0, 0, 0
@@ -36,7 +37,7 @@ func judgeLaw(j *judge, h experiment.Hypothesis) finding {
 		}
 		if p.Holds {
 			holding++
-		} else if agree == 0 && len(errs) >= correlatedN {
+		} else if agree == 0 && allOutside(errs, h.Tolerance.Value) {
 			refuted++
 		}
 	}
@@ -93,6 +94,16 @@ func (j *judge) lawPart(h experiment.Hypothesis, name string) (p Part, agree int
 		p.Holds = iv.Inside(-h.Tolerance.Value, h.Tolerance.Value)
 	}
 	return p, agree, fit.Errors
+}
+
+// allOutside tells whether every error is known to be larger than the tolerance.
+func allOutside(errs stats.Sample, tolerance float64) bool {
+	for _, e := range errs {
+		if beyond := e.X > tolerance || e.X < -tolerance && !e.Censored; !beyond {
+			return false
+		}
+	}
+	return true
 }
 
 // roomy tells whether the range of the errors, made twice as long around its

@@ -72,11 +72,11 @@ var levels = []level{
 	{Unknown, "the data cannot tell", func(e evidence) bool {
 		return e.missing != "" || e.n == 0
 	}},
-	{NotProven, "tested with enough strength to see the declared effect, and not confirmed", func(e evidence) bool {
-		return e.outcome == NotSupported
+	{NotProven, "tested in more than one repetition with enough strength to see the declared effect, and not confirmed", func(e evidence) bool {
+		return e.outcome == NotSupported && e.n > 1
 	}},
-	{Observed, "descriptive, directly seen in one repetition; one repetition carries no more", func(e evidence) bool {
-		return e.n == 1 && e.agreeing == 1
+	{Observed, "descriptive, directly seen in one repetition, for the claim or against it; one repetition carries no more", func(e evidence) bool {
+		return e.n == 1 && (e.agreeing == 1 || e.outcome == NotSupported || e.outcome == PartiallySupported)
 	}},
 	{Measured, fmt.Sprintf("a claim about a configuration: the same outcome in %d repetitions or more", configN), func(e evidence) bool {
 		return e.config && e.n >= configN && e.agreeing == e.n

@@ -12,6 +12,7 @@ import (
 	"brink/internal/measure"
 	"brink/internal/metric"
 	"brink/internal/phrase"
+	"brink/internal/record"
 	"brink/internal/stats"
 )
 
@@ -30,6 +31,25 @@ const (
 	// MemoryPlateau: memory in use stands still while more and more is in swap.
 	MemoryPlateau ModeKind = "memory plateau"
 )
+
+// ModeKinds are all of them.
+var ModeKinds = []ModeKind{StartupDegradation, CapacityCliff, RestartCascade, MemoryPlateau}
+
+// Rule says by what a mode is told, in one clause.
+func (k ModeKind) Rule() string {
+	switch k {
+	case StartupDegradation:
+		return fmt.Sprintf("the median app takes %s times as long to start, or longer, as in the step of least load that differs in nothing else", phrase.Whole(startsSlower))
+	case CapacityCliff:
+		return "the last request to at least one app failed while at least one other app served; named with it is the step of the next smaller load, where none fails there"
+	case RestartCascade:
+		return fmt.Sprintf("in most repetitions half of the apps or more, and at least %d, start over within %s and are not all back for %s", leastTogether, cascadeWithin, cascadeDown)
+	case MemoryPlateau:
+		return fmt.Sprintf("over %d steps or more, in which the load grows to %s times, memory in use stays within %s points and below %s %%, while swap in use grows by %s MB or more",
+			levelSteps, phrase.Whole(loadGrows), phrase.Whole(levelPoints), phrase.Whole(pinned), phrase.Whole(swapGrows))
+	}
+	return ""
+}
 
 // Mode is one such way, found in a record.
 type Mode struct {
@@ -50,6 +70,7 @@ const (
 	swapGrows     = 100.0 // MB
 	loadGrows     = 1.2
 	levelSteps    = 3
+	leastTogether = 2
 	cascadeWithin = experiment.Duration(60 * time.Second)
 	cascadeDown   = experiment.Duration(10 * time.Second)
 )
@@ -236,6 +257,12 @@ func standsStill(steps []loaded) bool {
 		last.median("swap_used_mb")-first.median("swap_used_mb") >= swapGrows
 }
 
+// counts tells whether what happened to the apps in a repetition counts. One that
+// was cut short says nothing of what would have come.
+func counts(r measure.RepetitionInfo) bool {
+	return r.Excluded == "" && !r.Twin && r.Status != record.Interrupted && r.Status != record.Running
+}
+
 // cascades finds the steps in most of whose repetitions half of the apps, and at
 // least two, start over within a minute and are not all back for ten seconds.
 func cascades(t *measure.Table) []Mode {
@@ -243,11 +270,11 @@ func cascades(t *measure.Table) []Mode {
 	for _, s := range t.Steps {
 		seen, n := 0, 0
 		for _, r := range s.Repetitions {
-			if r.Excluded != "" || r.Twin {
+			if !counts(r) {
 				continue
 			}
 			n++
-			if r.Cascade(max(2, (len(s.Apps)+1)/2), cascadeWithin, cascadeDown) {
+			if r.Cascade(max(leastTogether, (len(s.Apps)+1)/2), cascadeWithin, cascadeDown) {
 				seen++
 			}
 		}

@@ -169,3 +169,31 @@ func TestWhatIsNoMode(t *testing.T) {
 		})
 	}
 }
+
+// A run that was stopped in the middle of a step, and taken up again, has a
+// repetition in which the cascade had no time to come. It is neither for the
+// claim nor against it.
+func TestARepetitionThatWasCutShortSaysNothingOfACascade(t *testing.T) {
+	step := b1Story[len(b1Story)-1].step()
+	for range 4 {
+		step.Repetitions = append(step.Repetitions, measure.RepetitionInfo{Repetition: record.Repetition{Number: 1, Status: record.Interrupted}})
+	}
+	table := measure.Assemble([]measure.StepInfo{step}, nil)
+	h := experiment.Hypothesis{ID: "falls", Form: experiment.Cascade, Steps: []string{"6x75"}, Restarts: 3, Within: experiment.Duration(time.Minute), Unrecovered: experiment.Duration(10 * time.Second)}
+	v, err := Judge(&experiment.Design{Experiment: &experiment.Experiment{Hypotheses: []experiment.Hypothesis{h}}}, table)
+	if err != nil || v[0].Outcome != Supported || v[0].Parts[0].N[0] != 3 {
+		t.Errorf("%v: %+v, want it supported by the 3 that were whole", err, v)
+	}
+	if modes := Modes(table); len(modes) != 1 || modes[0].Kind != RestartCascade {
+		t.Errorf("%+v, want the cascade", modes)
+	}
+}
+
+// What a mode is told by is printed beside it.
+func TestEveryModeHasARule(t *testing.T) {
+	for _, k := range ModeKinds {
+		if k.Rule() == "" {
+			t.Errorf("%s has no rule", k)
+		}
+	}
+}

@@ -26,7 +26,8 @@
   // Paper has no switches: what explains a verdict is printed open.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.why:not([open])")];
+    opened = [...document.querySelectorAll("details.why:not([open])")]
+      .filter((d) => !d.querySelector(".chart:not([data-drawn])")); // a picture takes longer than there is
     for (const d of opened) d.open = true;
   });
   addEventListener("afterprint", () => { for (const d of opened) d.open = false; });
@@ -60,6 +61,7 @@
   const views = new Map();
   async function draw(chart) {
     const width = Math.floor(chart.clientWidth);
+    if (chart.closest("details:not([open])")) return; // many of them, and nobody looks
     if (!width || chart.dataset.width === String(width)) return;
     chart.dataset.width = String(width);
     const [spec, own] = sized(JSON.parse(document.getElementById(chart.dataset.spec).textContent), width);
@@ -86,6 +88,8 @@
     clearTimeout(timer);
     timer = setTimeout(() => { if (!printing.matches) { regions(); charts.forEach(draw); } }, 150);
   });
+  // What is folded away is drawn when it is opened.
+  document.addEventListener("toggle", (e) => { if (e.target.open) e.target.querySelectorAll(".chart").forEach(draw); }, true);
   regions();
   Promise.all(charts.map(draw)).then(() => { root.dataset.ready = "yes"; });
 })();
