@@ -93,7 +93,8 @@ var (
 )
 
 // traffic checks a step's streams and gives each its target. A stream at an
-// app with copies becomes one stream per copy.
+// app with copies becomes one stream per copy; steady ones take turns, since
+// copies that were always asked at the same instant would wait for each other.
 func (x *expander) traffic(s *Step, n *node, copies map[string][]string) {
 	streams := s.Traffic
 	s.Traffic = nil
@@ -103,11 +104,24 @@ func (x *expander) traffic(s *Step, n *node, copies map[string][]string) {
 		}
 		t := streams[i]
 		x.checkTraffic(tn, &t)
-		for _, app := range x.targets(s, tn, t.App, copies) {
-			t.App = app
+		targets, start, pace := x.targets(s, tn, t.App, copies), t.Start, t.pace()
+		for k, app := range targets {
+			t.App, t.Start = app, start+pace*Duration(k)/Duration(len(targets))
 			s.Traffic = append(s.Traffic, t)
 		}
 	}
+}
+
+// pace is the time from one request to the next, 0 where it is not always the
+// same.
+func (t Traffic) pace() Duration {
+	switch {
+	case t.Kind == "steady":
+		return t.Every
+	case t.Kind == "rate" && t.Arrivals == "constant" && t.Rate > 0:
+		return Duration(float64(time.Second) / t.Rate)
+	}
+	return 0
 }
 
 func (x *expander) checkTraffic(n *node, t *Traffic) {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -344,5 +345,27 @@ func TestEstimate(t *testing.T) {
 	}
 	if string(d.Source) != good || d.Sampling.String() != "100ms" || strings.Join(d.Experiment.ProfileNames(), " ") != "quick slow" {
 		t.Errorf("source, sampling %v or profiles %v are wrong", d.Sampling, d.Experiment.ProfileNames())
+	}
+}
+
+// Three copies that are each asked every 9 s are asked one every 3 s, and so on:
+// the interval divided by the number of copies.
+func TestCopiesTakeTurns(t *testing.T) {
+	for traffic, want := range map[string][]Duration{
+		"kind: steady, every: 9s, count: 2":                {0, 3 * secs, 6 * secs},
+		"kind: steady, every: 9s, count: 2, start: 1s":     {secs, 4 * secs, 7 * secs},
+		"kind: rate, rate: 2, count: 2":                    {0, secs / 6, secs / 3},
+		"kind: rate, rate: 2, count: 2, arrivals: poisson": {0, 0, 0},
+		"kind: batch, count: 2":                            {0, 0, 0},
+		"kind: sequential, count: 2":                       {0, 0, 0},
+	} {
+		file := strings.Replace(planFile("", ", copies: 3", ""), "kind: batch, count: 1", traffic, 1)
+		var starts []Duration
+		for _, s := range onlyStep(t, file).Traffic {
+			starts = append(starts, s.Start)
+		}
+		if !slices.Equal(starts, want) {
+			t.Errorf("%s: starts %v, want %v", traffic, starts, want)
+		}
 	}
 }

@@ -152,7 +152,7 @@ var fields = sync.OnceValue(func() map[string]field {
 		"Pressure.mb":    {doc: "How much, in units of 2^20 bytes; 0 is no pressure.", required: true, max: 1 << 20},
 		"Pressure.every": {doc: "How often all of it is touched.", max: day, above: true, def: "1s"},
 
-		"Traffic.app":      {doc: "The target; may be left out where a step has one app. The name of an app with copies sends to each copy."},
+		"Traffic.app":      {doc: "The target; may be left out where a step has one app. The name of an app with copies sends to each copy; those of steady traffic and of a constant rate take turns."},
 		"Traffic.kind":     {doc: "batch: all at once or staggered. sequential: one after another. steady: one each interval. rate: so many a second.", required: true, words: kinds, noun: "a kind of traffic"},
 		"Traffic.path":     {doc: "Request target with its query.", required: true, pattern: &pathPattern},
 		"Traffic.count":    {doc: "Number of requests; required for batch and sequential, the most for steady and rate.", min: 1, max: 1_000_000},
