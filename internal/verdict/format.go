@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"brink/internal/metric"
@@ -33,13 +34,24 @@ func estimate(e stats.Estimate, m metric.Metric) string {
 // effect prints a difference with its sign: "+33 %" or "+5 %-points".
 func effect(x float64, s stats.Scale, m metric.Metric) string {
 	if s == stats.Ratio {
-		return minus(fmt.Sprintf("%+.3g %%", 100*x))
+		return minus(signed(100*x) + " %")
 	}
 	unit := m.Unit
 	if unit == "%" {
 		unit = "points"
 	}
-	return minus(strings.TrimSpace(fmt.Sprintf("%+.3g %s", x, unit)))
+	return minus(strings.TrimSpace(signed(x) + " " + unit))
+}
+
+// signed prints three digits of a difference, or all before the point.
+func signed(x float64) string {
+	if math.Abs(x) < 999.5 {
+		return fmt.Sprintf("%+.3g", x)
+	}
+	if x > 0 {
+		return "+" + phrase.Whole(math.Round(x))
+	}
+	return phrase.Whole(math.Round(x))
 }
 
 // minus writes a real minus sign, as all other numbers have it.

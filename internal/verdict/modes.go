@@ -209,12 +209,12 @@ func cliffs(group []loaded) []Mode {
 	}
 	l := group[at]
 	mode := Mode{Kind: CapacityCliff, Steps: []string{l.Name}}
-	mode.Sentence = fmt.Sprintf("Of %s, %s fail while %s serve, at %s memory.", phrase.Plural(len(l.Apps), "app"),
-		l.text("apps_failing"), l.text("apps_serving"), l.text("memory_pct"))
+	mode.Sentence = fmt.Sprintf("%s of %s failed and %s served, at %s memory.", l.text("apps_failing"),
+		phrase.Plural(len(l.Apps), "app"), l.text("apps_serving"), l.text("memory_pct"))
 	if at > 0 && group[at-1].median("apps_failing") == 0 {
 		before := group[at-1]
 		mode.Steps = []string{before.Name, l.Name}
-		mode.Sentence += fmt.Sprintf(" With %s all serve, at %s.", phrase.Plural(len(before.Apps), "app"), before.text("memory_pct"))
+		mode.Sentence += fmt.Sprintf(" With %s all served, at %s.", phrase.Plural(len(before.Apps), "app"), before.text("memory_pct"))
 	}
 	return []Mode{mode}
 }
