@@ -310,7 +310,7 @@ func (b *builder) reproduction() error {
 		r.Notes = append(r.Notes, fmt.Sprintf("The profile %s scales durations by %g; --profile full uses the file's own.", b.run.Profile, scale))
 	}
 	r.Notes = append(r.Notes,
-		"Everything raw is in record.db next to this report: brink query and brink export read it, brink report judges it again.",
+		"Everything raw is in the record next to this report: brink query and brink export read it, brink report judges it again.",
 		fmt.Sprintf("The order of the steps was drawn from seed %d.", b.run.Seed))
 	b.m.Reproduction = r
 	return nil
