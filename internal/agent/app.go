@@ -65,6 +65,7 @@ var errStopped = errors.New("it was stopped")
 
 func (a *agent) newApp(spec wire.App, policy policy, number string) *app {
 	p := &app{agent: a, spec: spec, policy: policy, number: number, tree: newTree(a.fs), up: make(chan error, 1), gone: make(chan struct{})}
+	p.tree.ends = a.observer.ends
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
 	p.workers = newWorkers(p.workerEvent)
 	p.tree.wrapped = spec.Mode == wire.Container

@@ -27,10 +27,10 @@ type observer struct {
 	agent *agent
 
 	mu     sync.Mutex
-	reader *kernel.Reader[kernel.Stat]
+	reader *kernel.Reader[kernel.Forks]
+	ends   *kernel.Ends // of the apps' processes
 	self   *kernel.Process
-	stat   kernel.Stat
-	forks  kernel.Num // of the machine, when children were last looked for
+	forks  kernel.Forks // when children were last looked for
 	last   time.Time
 	heir   time.Time // when orphans were last looked for
 	// changes is the sum of the trees' changes at the last look.
@@ -41,7 +41,7 @@ type observer struct {
 }
 
 func newObserver(a *agent) (*observer, error) {
-	reader, err := a.fs.StatReader()
+	reader, err := a.fs.ForksReader()
 	if err != nil {
 		return nil, err
 	}
@@ -49,15 +49,27 @@ func newObserver(a *agent) (*observer, error) {
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	return &observer{agent: a, reader: reader, self: self, strays: newTree(a.fs)}, nil
+	ends, err := kernel.NewEnds()
+	if err != nil {
+		return nil, errors.Join(err, reader.Close(), self.Close())
+	}
+	return &observer{agent: a, reader: reader, ends: ends, self: self, strays: newTree(a.fs)}, nil
 }
 
-func (o *observer) close() error { return errors.Join(o.reader.Close(), o.self.Close()) }
+func (o *observer) close() error {
+	return errors.Join(o.reader.Close(), o.self.Close(), o.ends.Close())
+}
 
 // watch looks every watchEvery until ctx ends, unless the sampler has looked
-// in the meantime.
+// in the meantime. It waits for an alarm, which wakes nothing else: in an idle
+// program the runtime's own timers wake two threads, one of them more than once.
 func (o *observer) watch(ctx context.Context, clk clock.Clock) {
-	for clk.Sleep(ctx, watchEvery) == nil {
+	wait := func(at time.Time) error { return clk.Sleep(ctx, at.Sub(clk.Now())) }
+	if alarm, err := clk.NewAlarm(ctx); err == nil {
+		defer alarm.Close()
+		wait = alarm.Wait
+	}
+	for wait(clk.Now().Add(watchEvery)) == nil {
 		o.mu.Lock()
 		if now := clk.Now(); now.Sub(o.last) >= watchEvery/2 {
 			o.look(now)
@@ -79,16 +91,22 @@ func (o *observer) lookIfDue(now time.Time) {
 	}
 }
 
-// look reads all processes; o.mu is held. While nothing forks it allocates
-// nothing.
+// look looks at all processes; o.mu is held. While none comes or goes it reads
+// little more than their clocks, and allocates nothing.
 func (o *observer) look(now time.Time) {
 	o.last = now
-	err := o.reader.Read(&o.stat)
-	forked := err != nil || !o.stat.Processes.Known || o.stat.Processes != o.forks
-	o.forks = o.stat.Processes
+	was := o.forks
+	err := o.reader.Read(&o.forks)
+	forked := err != nil || !o.forks.Mark.Known || o.forks != was
+	apps := o.agent.list()
+	for _, p := range apps {
+		p.tree.readClocks()
+	}
+	ended, err := o.ends.Any()
+	ended = ended || err != nil
 	changes := 0
-	for _, p := range o.agent.list() {
-		if ended := p.tree.freshen(&o.memory); ended || forked {
+	for _, p := range apps {
+		if ended || forked || !p.tree.settle(&o.memory) {
 			p.tree.scan(forked)
 		}
 		changes += p.tree.change()
@@ -101,7 +119,7 @@ func (o *observer) look(now time.Time) {
 	if forked || now.Sub(o.heir) >= inheritEvery {
 		o.heir = now
 		if o.inherit() {
-			o.forks = kernel.Num{} // the new members may have children
+			o.forks = kernel.Forks{} // the new members may have children
 		}
 	}
 	if changes != o.changes {

@@ -42,13 +42,31 @@ func (p *ports) claim(fs *kernel.FS, addr string) (bound netip.AddrPort, reason 
 	return bound, reason, err
 }
 
+// Unavailable says why no app could listen on addr, an IP address and a port, at
+// present; it is empty when one could.
+func Unavailable(addr string) (reason string, err error) {
+	fs, err := kernel.Open("/")
+	if err != nil {
+		return "", err
+	}
+	defer fs.Close()
+	_, reason, err = tryPort(fs, addr)
+	return reason, err
+}
+
 // tryPort listens on addr for a moment.
 func tryPort(fs *kernel.FS, addr string) (bound netip.AddrPort, reason string, err error) {
 	want, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return want, "", fmt.Errorf("address %q is not an IP address and a port such as 127.0.0.1:8000", addr)
 	}
-	l, err := net.Listen("tcp", addr)
+	// Of both families 0.0.0.0 would be taken for [::], which an app that listens
+	// on it does not take.
+	network := "tcp"
+	if want.Addr().Unmap().Is4() {
+		network = "tcp4"
+	}
+	l, err := net.Listen(network, addr)
 	switch {
 	case err == nil:
 		defer l.Close()

@@ -151,6 +151,7 @@ func (s *sampler) take(due time.Time) {
 	gauged := s.measure(now)
 	accounted := s.delays != nil && !s.deaf && s.delays.Accounted() == nil
 	s.samples = s.samples[:0]
+	since := s.machine.changes()
 	cpu, rss, procs := int64(0), int64(0), int64(0)
 	for i, p := range apps {
 		x := s.next(now)
@@ -161,7 +162,7 @@ func (s *sampler) take(due time.Time) {
 		if gauged {
 			s.queue(x, i, p.listens().Port())
 		}
-		s.signals[i].read(x, now)
+		s.signals[i].read(x, now, since)
 		if accounted {
 			s.waits(x, s.signals[i])
 		}
@@ -170,6 +171,7 @@ func (s *sampler) take(due time.Time) {
 	plan.CPUNs, plan.RSS, plan.Procs = cpu, rss, procs
 	plan.LatenessNs = max(0, now.Sub(due).Nanoseconds())
 	s.machine.read(plan)
+	s.machine.listening(plan, s.drops(gauged), now)
 	s.disks.read(plan)
 	plan.PlatformCPUNs, plan.PlatformRSS = s.agent.platformUsage(s.pageSize)
 	plan.AgentCPUNs = processCPU(s.self.PID())

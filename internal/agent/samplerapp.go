@@ -14,13 +14,18 @@ type appSignals struct {
 	args []string // the app's own command line, once it is known
 
 	group  string // the cgroup that is open
+	gone   bool   // it has been removed meanwhile
 	memory *kernel.Reader[kernel.CgroupMemory]
+	events *kernel.Reader[kernel.CgroupMemory]
 	cpu    *kernel.Reader[kernel.CgroupCPU]
 	psi    *kernel.Reader[kernel.PSI]
 
 	mem      kernel.CgroupMemory
+	happened kernel.CgroupMemory // events when they were last read
 	used     kernel.CgroupCPU
 	pressure kernel.PSI
+	some     int64 // of pressure when it was last read, -1 if it is unknown
+	full     int64
 
 	heapPath string // "" for an app that writes none
 	heap     heapFile
@@ -36,6 +41,8 @@ type waiter struct {
 	delays kernel.Delays
 	here   bool
 }
+
+func newAppSignals(a *app) *appSignals { return &appSignals{app: a, some: -1, full: -1} }
 
 // launched tells how the app was started, which does not change.
 func (g *appSignals) launched(l *launch) {
@@ -54,24 +61,23 @@ func (g *appSignals) close() error {
 
 // leave closes the files of the app's cgroup.
 func (g *appSignals) leave() error {
-	err := errors.Join(g.memory.Close(), g.cpu.Close(), g.psi.Close())
-	g.memory, g.cpu, g.psi = nil, nil, nil
+	err := errors.Join(g.memory.Close(), g.events.Close(), g.cpu.Close(), g.psi.Close())
+	g.memory, g.events, g.cpu, g.psi = nil, nil, nil, nil
 	return err
 }
 
-func (g *appSignals) read(x *wire.Sample, now time.Time) {
-	if path := g.app.cgroupPath(); path != g.group {
+// read fills in the app's sample. since tells what may have changed since the last.
+func (g *appSignals) read(x *wire.Sample, now time.Time, since changes) {
+	if path := g.app.cgroupPath(); path != g.group || g.gone {
+		g.gone = g.gone && path == g.group
 		g.enter(path)
 	}
 	if g.memory != nil {
 		g.readMemory(x)
 	}
-	if g.cpu != nil {
-		read(g.cpu, &g.used)
-		x.CgCPUNs, x.CgThrottledNs = scaled(g.used.UsageMicros, 1000), scaled(g.used.ThrottledMicros, 1000)
-		x.CgThrottled = known(g.used.Throttled)
+	if !g.gone {
+		g.readRest(x, since)
 	}
-	x.CgPSIMemSome, x.CgPSIMemFull = stalls(g.psi, &g.pressure)
 	if g.heapPath != "" {
 		g.heap.read(g.heapPath, x, now)
 	}
@@ -81,6 +87,7 @@ func (g *appSignals) read(x *wire.Sample, now time.Time) {
 func (g *appSignals) enter(path string) {
 	_ = g.leave()
 	g.group = path
+	g.some, g.full, g.happened = -1, -1, kernel.CgroupMemory{}
 	if path == "" {
 		return
 	}
@@ -89,18 +96,43 @@ func (g *appSignals) enter(path string) {
 		return
 	}
 	g.memory, _ = c.MemoryUsageReader()
+	g.gone = g.gone && g.memory == nil
+	g.events, _ = c.MemoryEventsReader()
 	g.cpu, _ = c.CPUUsageReader()
 	g.psi, _ = c.PSIReader(kernel.PSIMemory)
 }
 
 func (g *appSignals) readMemory(x *wire.Sample) {
-	read(g.memory, &g.mem)
+	// What is left of an error is unknown; a cgroup of the same name may be there
+	// by the next sample.
+	g.gone = errors.Is(g.memory.Read(&g.mem), kernel.ErrGone)
 	m := &g.mem
 	x.CgMemory, x.CgAnon, x.CgFile = known(m.Current), known(m.Anon), known(m.File)
 	x.CgSlab, x.CgSwap = known(m.Slab), known(m.SwapCurrent)
 	x.CgRefaultAnon, x.CgRefaultFile = known(m.RefaultAnon), known(m.RefaultFile)
-	x.CgOOMKills, x.CgMax = known(m.EventOOMKill), known(m.EventMax)
 }
+
+// readRest reads what the cgroup has beside its memory.
+func (g *appSignals) readRest(x *wire.Sample, since changes) {
+	if g.events != nil {
+		if since.killed || g.limited() || !g.happened.EventMax.Known {
+			read(g.events, &g.happened)
+		}
+		x.CgOOMKills, x.CgMax = known(g.happened.EventOOMKill), known(g.happened.EventMax)
+	}
+	if g.cpu != nil {
+		read(g.cpu, &g.used)
+		x.CgCPUNs, x.CgThrottledNs = scaled(g.used.UsageMicros, 1000), scaled(g.used.ThrottledMicros, 1000)
+		x.CgThrottled = known(g.used.Throttled)
+	}
+	if since.stalled || g.some < 0 {
+		g.some, g.full = stalls(g.psi, &g.pressure)
+	}
+	x.CgPSIMemSome, x.CgPSIMemFull = g.some, g.full
+}
+
+// limited tells whether the app's cgroup has a limit of its own to hit.
+func (g *appSignals) limited() bool { return g.app.spec.MemoryLimitMB > 0 }
 
 // waits fills in what the app's processes have waited for. It asks for those
 // that live and remembers what the others had waited for when they were last
@@ -176,22 +208,19 @@ func plus(a, b kernel.Delays) kernel.Delays {
 }
 
 // freshen reads the CPU time and the memory of the members as they are now,
-// which costs less than all that scan reads. One that has ended has no memory,
-// and is left to scan, which ended tells to be necessary.
-func (t *tree) freshen(scratch *kernel.PIDStatm) (ended bool) {
+// which costs less than all that scan reads. One that has ended is left to scan.
+func (t *tree) freshen(scratch *kernel.PIDStatm) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, m := range t.members {
 		// In this order: the number is still that of the process.
 		cpu := processCPU(m.proc.PID())
-		if m.proc.Statm(scratch) != nil || scratch.ResidentPages.Value == 0 {
-			ended = true
+		if m.noMemory(scratch) {
 			continue
 		}
 		m.cpu = max(m.cpu, cpu)
 		m.stat.RSSPages = int64(scratch.ResidentPages.Value)
 	}
-	return ended
 }
 
 // pids appends the members that have not ended to dst.

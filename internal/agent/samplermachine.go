@@ -3,7 +3,9 @@ package agent
 import (
 	"errors"
 	"slices"
+	"time"
 
+	"brink/internal/gauge"
 	"brink/internal/kernel"
 	"brink/internal/wire"
 )
@@ -23,15 +25,20 @@ type machine struct {
 	vm       kernel.Vmstat
 	net      kernel.Netstat
 	pressure kernel.PSI
+	memSome  int64 // µs, -1 where it is unknown
+	memFull  int64
 	direct   kernel.DirectReclaims
 	lost     uint64
+	// drops and netAt are of when net was read.
+	drops gauge.ListenDrops
+	netAt time.Time
 }
 
 func (m *machine) open(fs *kernel.FS) error {
 	err := errors.Join(
 		optionalReader(&m.stat, fs.StatReader),
 		optionalReader(&m.meminfo, fs.MeminfoReader),
-		optionalReader(&m.vmstat, fs.VmstatReader),
+		optionalReader(&m.vmstat, fs.VmstatUsageReader),
 		optionalReader(&m.netstat, fs.ListenEventsReader),
 	)
 	for i, r := range [...]kernel.PSIResource{kernel.PSICPU, kernel.PSIMemory, kernel.PSIIO} {
@@ -52,7 +59,26 @@ func (m *machine) close() error {
 	return err
 }
 
-// read fills in the plan's sample.
+// changes are what may have happened to any process of the machine since the last
+// sample. What has not, has not in any cgroup, whose own account need not be read
+// then: making an account costs as much as reading it.
+type changes struct {
+	stalled bool // for want of memory
+	killed  bool // by the OOM killer
+}
+
+// changes reads what tells.
+func (m *machine) changes() changes {
+	waited, kills := m.memSome, m.vm.OOMKill
+	m.memSome, m.memFull = stalls(m.psi[1], &m.pressure)
+	read(m.vmstat, &m.vm)
+	return changes{
+		stalled: m.memSome < 0 || m.memSome != waited,
+		killed:  !m.vm.OOMKill.Known || m.vm.OOMKill != kills,
+	}
+}
+
+// read fills in the plan's sample, after changes.
 func (m *machine) read(p *wire.Sample) {
 	read(m.stat, &m.times)
 	t := &m.times.Total
@@ -65,12 +91,24 @@ func (m *machine) read(p *wire.Sample) {
 	m.paging(p)
 	m.reclaimers(p)
 
-	read(m.netstat, &m.net)
-	p.Overflows, p.ListenDrops = known(m.net.ListenOverflows), known(m.net.ListenDrops)
-
 	p.PSICPUSome, _ = stalls(m.psi[0], &m.pressure)
-	p.PSIMemSome, p.PSIMemFull = stalls(m.psi[1], &m.pressure)
+	p.PSIMemSome, p.PSIMemFull = m.memSome, m.memFull
 	p.PSIIOSome, p.PSIIOFull = stalls(m.psi[2], &m.pressure)
+}
+
+// netstatEvery is how often the counts of connections that were turned away are
+// read although the listeners tell of none: one may have been closed.
+const netstatEvery = 10 * time.Second
+
+// listening fills in how often a connection was turned away. The kernel writes
+// out hundreds of counters for two, so that they are read only when the
+// listeners tell that they have changed.
+func (m *machine) listening(p *wire.Sample, drops gauge.ListenDrops, now time.Time) {
+	if !drops.Known || drops != m.drops || !m.net.ListenDrops.Known || now.Sub(m.netAt) >= netstatEvery {
+		read(m.netstat, &m.net)
+		m.drops, m.netAt = drops, now
+	}
+	p.Overflows, p.ListenDrops = known(m.net.ListenOverflows), known(m.net.ListenDrops)
 }
 
 func (m *machine) memory(p *wire.Sample) {
@@ -85,7 +123,6 @@ func (m *machine) memory(p *wire.Sample) {
 }
 
 func (m *machine) paging(p *wire.Sample) {
-	read(m.vmstat, &m.vm)
 	v := &m.vm
 	p.PgscanKswapd, p.PgscanDirect = known(v.PgscanKswapd), known(v.PgscanDirect)
 	p.PgscanKhugepaged, p.PgscanProactive = known(v.PgscanKhugepaged), known(v.PgscanProactive)

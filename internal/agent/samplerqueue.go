@@ -55,7 +55,7 @@ func (s *sampler) signalsOf(p *app) *appSignals {
 			return g
 		}
 	}
-	return &appSignals{app: p}
+	return newAppSignals(p)
 }
 
 // measure lets the gauge take its reading.
@@ -66,6 +66,14 @@ func (s *sampler) measure(now time.Time) bool {
 	s.gauge.Follow(s.followed)
 	_, err := s.gauge.Sample(now)
 	return err == nil
+}
+
+// drops is not known without a reading of the gauge.
+func (s *sampler) drops(gauged bool) gauge.ListenDrops {
+	if !gauged {
+		return gauge.ListenDrops{}
+	}
+	return s.gauge.ListenDrops()
 }
 
 // queue fills in the pool and the accept queue of the app at place i. An app

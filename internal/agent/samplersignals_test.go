@@ -69,11 +69,12 @@ func TestAnAppsCgroupIsInItsSample(t *testing.T) {
 		dir + "cpu.stat":                   "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\nnr_periods 10\nnr_throttled 4\nthrottled_usec 900\n",
 	})
 	p := &app{agent: &agent{fs: fs}}
-	g := &appSignals{app: p}
+	g := newAppSignals(p)
 	defer g.close()
+	since := changes{stalled: true, killed: true}
 	read := func() wire.Sample {
 		x := nothing()
-		g.read(&x, time.Unix(0, 0))
+		g.read(&x, time.Unix(0, 0), since)
 		return x
 	}
 	wantSample(t, "without a cgroup", read(), nothing())
@@ -92,6 +93,27 @@ func TestAnAppsCgroupIsInItsSample(t *testing.T) {
 	want.CgCPUNs, want.CgThrottledNs, want.CgThrottled = 2_600_000_000, -1, -1
 	want.CgAnon, want.CgFile, want.CgSlab, want.CgRefaultAnon, want.CgRefaultFile = 1, -1, -1, -1, -1
 	wantSample(t, "with fewer keys", read(), want)
+
+	// Its pressure is what it was where nothing on the machine has stalled.
+	put(dir+"memory.pressure", "some avg10=1.00 avg60=1.00 avg300=1.00 total=7000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=4000\n")
+	put(dir+"memory.events", "max 8\noom_kill 2\n")
+	since = changes{}
+	wantSample(t, "without a stall", read(), want)
+	since.stalled = true
+	want.CgPSIMemSome, want.CgPSIMemFull = 7000, 4000
+	wantSample(t, "with a stall", read(), want)
+
+	// Nor has it had an OOM kill where the machine has not, and no limit was hit
+	// where there is none.
+	since = changes{killed: true}
+	want.CgOOMKills, want.CgMax = 2, 8
+	wantSample(t, "after an OOM kill", read(), want)
+	since = changes{}
+	put(dir+"memory.events", "max 9\noom_kill 2\n")
+	wantSample(t, "without a limit", read(), want)
+	p.spec.MemoryLimitMB = 100
+	want.CgMax = 9
+	wantSample(t, "with a limit", read(), want)
 	p.cgroup.Store(&system.Group{Path: "/brink/gone"})
 	wantSample(t, "in one that is not there", read(), nothing())
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,8 @@ type agent struct {
 // no process that it started is left, or the error says which.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
 	defer conn.Close()
+	// What an agent does is short. More threads at once would only wake each other.
+	runtime.GOMAXPROCS(1)
 	a, err := newAgent(conn, opts)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -14,7 +15,8 @@ const nanosPerTick = 1_000_000_000 / kernel.UserHz
 // tree is the processes that belong to one app: its first process, what that
 // started, and orphans that the agent inherited from them.
 type tree struct {
-	fs *kernel.FS
+	fs   *kernel.FS
+	ends *kernel.Ends // nil where nobody asks often
 
 	mu   sync.Mutex
 	main int
@@ -31,9 +33,12 @@ type tree struct {
 
 // member is one process of a tree as it was last read.
 type member struct {
-	proc *kernel.Process
-	stat kernel.PIDStat
-	cpu  int64 // ns
+	proc    *kernel.Process
+	watched bool // its end is told of
+	stat    kernel.PIDStat
+	cpu     int64 // ns
+	// clock is what readClocks has read and settle has not taken in yet.
+	clock int64
 }
 
 func newTree(fs *kernel.FS) *tree { return &tree{fs: fs, known: map[int]bool{}} }
@@ -47,7 +52,7 @@ func (t *tree) adopt(pid int) {
 	if err != nil {
 		return
 	}
-	m := &member{proc: p}
+	m := &member{proc: p, watched: t.ends != nil && t.ends.Watch(p) == nil}
 	if !m.read() {
 		p.Close()
 		return
@@ -106,6 +111,40 @@ func (t *tree) scan(deep bool) {
 	}
 }
 
+// readClocks reads the CPU time of the members that have not ended, as far as is
+// known. It is theirs unless one has ended by now, which settle must know.
+func (t *tree) readClocks() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.members {
+		if m.stat.State != 'Z' {
+			m.clock = processCPU(m.proc.PID())
+		}
+	}
+}
+
+// settle takes in what readClocks has read, no watched member having ended
+// since. It is false when scan must look at a member more closely.
+func (t *tree) settle(scratch *kernel.PIDStatm) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	settled := true
+	for _, m := range t.members {
+		switch {
+		case m.stat.State == 'Z', !m.watched && m.noMemory(scratch):
+			settled = false
+		default:
+			m.cpu = max(m.cpu, m.clock)
+		}
+	}
+	return settled
+}
+
+// noMemory tells that a process has ended, or is about to.
+func (m *member) noMemory(scratch *kernel.PIDStatm) bool {
+	return m.proc.Statm(scratch) != nil || scratch.ResidentPages.Value == 0
+}
+
 // change counts the members' comings and goings.
 func (t *tree) change() int {
 	t.mu.Lock()
@@ -128,11 +167,13 @@ func (m *member) read() bool {
 
 // processCPU returns the CPU time of a process in ns, of all its threads, dead
 // ones included, or -1. /proc/PID/stat has the same in ticks of 10 ms.
-// The clock's number is made as clock_getcpuclockid(3) makes it.
+// The clock's number is made as clock_getcpuclockid(3) makes it. The kernel only
+// adds up, so that Go's scheduler need not be told of the call.
 func processCPU(pid int) int64 {
 	const cpuclockSched = 2
 	var ts unix.Timespec
-	if err := unix.ClockGettime(int32(^pid)<<3|cpuclockSched, &ts); err != nil {
+	id := int32(^pid)<<3 | cpuclockSched
+	if _, _, errno := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
 		return -1
 	}
 	return ts.Nano()

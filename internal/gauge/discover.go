@@ -131,19 +131,21 @@ type scan struct {
 
 // held is a process, and whose it is.
 type held struct {
-	pid int
-	app *followed
+	pid    int
+	app    *followed
+	holder int // its place among the holders, -1 if it is none so far
 }
 
 const (
 	// firstFDs are looked at in each process: servers open their listeners
-	// early, and what comes later is mostly connections.
-	firstFDs = 256
+	// early, and what comes later is mostly connections. A worker has what it
+	// inherits under the number that it has in the master.
+	firstFDs = 32
 	// mostFDs is looked at if the process of a listener has not been found.
 	mostFDs = 16 << 10
 )
 
-func (c *scan) look(pid int, app *followed) { c.lookAt(held{pid, app}, firstFDs) }
+func (c *scan) look(pid int, app *followed) { c.lookAt(held{pid, app, -1}, firstFDs) }
 
 // lookFurther looks through all files of the processes that have many, if that
 // may find the process of a listener.
@@ -177,11 +179,16 @@ func (c *scan) lookAt(of held, most int) {
 	}
 	h := holder{p: p, app: of.app}
 	more, err := c.lookInto(&h, most)
-	if err == nil && len(h.inodes) > 0 {
+	switch {
+	case err != nil || len(h.inodes) == 0:
+		p.Close()
+	case of.holder >= 0:
+		c.holders[of.holder].p.Close()
+		c.holders[of.holder] = h
+	default:
+		of.holder = len(c.holders)
 		c.holders = append(c.holders, h)
-		return
 	}
-	p.Close()
 	if more && most == firstFDs {
 		c.long = append(c.long, of)
 	}

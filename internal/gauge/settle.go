@@ -205,6 +205,11 @@ func (q *proc) process(s *server) Process {
 		if load.ambiguous == 0 && p.Unread.Known {
 			p.Serving = known(uint64(load.open))
 		}
+		// A thread may leave a body unread while it serves; then nothing tells who
+		// waits.
+		if threads := s.rec.threads; threads.Known && load.untouched > 0 && uint64(load.open) >= threads.Value+uint64(load.untouched) {
+			p.Oldest = load.oldest
+		}
 	}
 	if p.Serving.Known {
 		p.State = Idle
@@ -224,7 +229,9 @@ type load struct {
 	open      int // of held, those with a request that is not answered
 	ambiguous int // of held, those that may have one
 	unread    uint64
-	mute      bool // some of held do not tell what is unread
+	untouched int     // of held, those with bytes that nobody has read
+	oldest    Measure // and the age of the oldest such, in seconds
+	mute      bool    // some of held do not tell what is unread
 }
 
 func (q *proc) load(s *server) load {
@@ -245,6 +252,7 @@ func (q *proc) load(s *server) load {
 				continue
 			}
 			l.unread += uint64(c.Unread)
+			l.seeUntouched(c)
 			switch answered(c) {
 			case no:
 				l.open++
@@ -254,6 +262,18 @@ func (q *proc) load(s *server) load {
 		}
 	}
 	return l
+}
+
+// seeUntouched takes in a connection if the process has not begun to read what
+// came last.
+func (l *load) seeUntouched(c *kernel.Connection) {
+	if c.Unread == 0 {
+		return
+	}
+	l.untouched++
+	if age := float64(c.SinceDataMillis.Value) / 1000; c.SinceDataMillis.Known && age >= l.oldest.Value {
+		l.oldest = Measure{age, true}
+	}
 }
 
 type verdict uint8

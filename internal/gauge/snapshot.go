@@ -128,6 +128,10 @@ type Process struct {
 	// Unread is how many bytes of them the process has not read; unknown in
 	// readings that did not look at connections.
 	Unread kernel.Num
+	// Oldest is how long the longest waiting request has waited inside for a
+	// thread, in seconds, counted as [Socket.Oldest] is; unknown where none waits,
+	// or which of the requests do.
+	Oldest Measure
 	// Run and Ready are the time on a CPU and the time waiting for one since
 	// the reading before, of the main thread, in seconds.
 	Run, Ready Measure

@@ -44,7 +44,7 @@ func (f *FS) CgroupOf(pid int) (*Cgroup, error) {
 }
 
 func (f *FS) goneOrAbsent(pid int, err error) error {
-	if !isDir(f.root, "proc/"+strconv.Itoa(pid)) {
+	if !f.at.isDir("proc/" + strconv.Itoa(pid)) {
 		return gone(err)
 	}
 	return err
@@ -67,13 +67,13 @@ func (f *FS) cgroup(pathOf func(controller string) (string, bool)) (*Cgroup, err
 	c := &Cgroup{fs: f, v1: map[string]string{}}
 	for controller, mount := range mounts.v1 {
 		if p, ok := pathOf(controller); ok {
-			if dir, ok := mount.within(p); ok && isDir(f.root, dir) {
+			if dir, ok := mount.within(p); ok && f.at.isDir(dir) {
 				c.v1[controller] = dir
 			}
 		}
 	}
 	if p, ok := pathOf(unifiedController); ok && mounts.unified != nil {
-		if dir, ok := mounts.unified.within(p); ok && isDir(f.root, dir) {
+		if dir, ok := mounts.unified.within(p); ok && f.at.isDir(dir) {
 			c.unified = dir
 		}
 	}
@@ -168,8 +168,8 @@ func numFile[T any](name string, slot func(*T) *Num) part[T] {
 
 // flatFile returns how a file with lines of "key value" is read.
 func flatFile[T any](name string, slot func(*T, []byte) *Num) part[T] {
-	return part[T]{name: name, single: true, parse: func(dst *T, b []byte) error {
-		return parseFlat(b, func(key []byte) *Num { return slot(dst, key) })
+	return part[T]{name: name, single: true, flat: func(l *layout, dst *T, b []byte) error {
+		return l.parse(b, func(key []byte) *Num { return slot(dst, key) })
 	}}
 }
 

@@ -61,14 +61,14 @@ var cpuV2 = []part[CgroupCPU]{
 }
 
 var cpuV1 = []part[CgroupCPU]{
-	{name: "cpu.stat", parse: parseCPUStatV1, single: true},
+	{name: "cpu.stat", flat: parseCPUStatV1, single: true},
 	limitFile("cpu.cfs_quota_us", func(c *CgroupCPU) *Limit { return &c.QuotaMicros }),
 	numFile("cpu.cfs_period_us", func(c *CgroupCPU) *Num { return &c.PeriodMicros }),
 }
 
 var cpuacctV1 = []part[CgroupCPU]{
 	{name: "cpuacct.usage", parse: parseCPUAcctUsage, single: true},
-	{name: "cpuacct.stat", parse: parseCPUAcctStat, single: true},
+	{name: "cpuacct.stat", flat: parseCPUAcctStat, single: true},
 }
 
 func (c *CgroupCPU) statV2(key []byte) *Num {
@@ -105,8 +105,8 @@ func parseCPUMax(c *CgroupCPU, b []byte) error {
 }
 
 // parseCPUStatV1 reads cpu.stat of v1, where throttled_time is in ns.
-func parseCPUStatV1(c *CgroupCPU, b []byte) error {
-	err := parseFlat(b, func(key []byte) *Num {
+func parseCPUStatV1(l *layout, c *CgroupCPU, b []byte) error {
+	err := l.parse(b, func(key []byte) *Num {
 		switch string(key) {
 		case "nr_periods":
 			return &c.Periods
@@ -129,8 +129,8 @@ func parseCPUAcctUsage(c *CgroupCPU, b []byte) error {
 }
 
 // parseCPUAcctStat reads cpuacct.stat, in ticks.
-func parseCPUAcctStat(c *CgroupCPU, b []byte) error {
-	err := parseFlat(b, func(key []byte) *Num {
+func parseCPUAcctStat(l *layout, c *CgroupCPU, b []byte) error {
+	err := l.parse(b, func(key []byte) *Num {
 		switch string(key) {
 		case "user":
 			return &c.UserMicros

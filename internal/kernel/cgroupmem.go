@@ -52,20 +52,36 @@ func (c *Cgroup) MemoryReader() (*Reader[CgroupMemory], error) {
 	return cgroupReader(c, "memory", memoryV1, memoryV2)
 }
 
-// MemoryUsageReader is MemoryReader without what changes only when somebody
-// changes it, and without peaks and local events: for sampling.
+// MemoryEventsReader is MemoryReader for how often the limit was hit and what
+// the OOM killer did, without local events: for sampling.
+func (c *Cgroup) MemoryEventsReader() (*Reader[CgroupMemory], error) {
+	return cgroupReader(c, "memory", memoryEventsV1, memoryEventsV2)
+}
+
+// MemoryUsageReader is MemoryReader without those events, without what changes
+// only when somebody changes it, and without peaks: for sampling.
 func (c *Cgroup) MemoryUsageReader() (*Reader[CgroupMemory], error) {
 	return cgroupReader(c, "memory", memoryUsageV1, memoryUsageV2)
 }
 
-var memoryUsageV2 = []part[CgroupMemory]{
-	numFile("memory.current", func(m *CgroupMemory) *Num { return &m.Current }),
-	numFile("memory.swap.current", func(m *CgroupMemory) *Num { return &m.SwapCurrent }),
-	flatFile("memory.events", (*CgroupMemory).event),
-	flatFile("memory.stat", (*CgroupMemory).statV2),
-}
+var (
+	memoryUsageV2 = []part[CgroupMemory]{
+		numFile("memory.current", func(m *CgroupMemory) *Num { return &m.Current }),
+		numFile("memory.swap.current", func(m *CgroupMemory) *Num { return &m.SwapCurrent }),
+		flatFile("memory.stat", (*CgroupMemory).statV2),
+	}
+	memoryEventsV2 = []part[CgroupMemory]{flatFile("memory.events", (*CgroupMemory).event)}
+	memoryUsageV1  = []part[CgroupMemory]{
+		numFile("memory.usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Current }),
+		{name: "memory.stat", single: true, flat: parseMemoryStatV1},
+	}
+	memoryEventsV1 = []part[CgroupMemory]{
+		numFile("memory.failcnt", func(m *CgroupMemory) *Num { return &m.EventMax }),
+		flatFile("memory.oom_control", (*CgroupMemory).oomControl),
+	}
+)
 
-var memoryV2 = slices.Concat(memoryUsageV2, []part[CgroupMemory]{
+var memoryV2 = slices.Concat(memoryUsageV2, memoryEventsV2, []part[CgroupMemory]{
 	numFile("memory.peak", func(m *CgroupMemory) *Num { return &m.Peak }),
 	limitFile("memory.max", func(m *CgroupMemory) *Limit { return &m.Max }),
 	limitFile("memory.high", func(m *CgroupMemory) *Limit { return &m.High }),
@@ -73,14 +89,7 @@ var memoryV2 = slices.Concat(memoryUsageV2, []part[CgroupMemory]{
 	flatFile("memory.events.local", (*CgroupMemory).localEvent),
 })
 
-var memoryUsageV1 = []part[CgroupMemory]{
-	numFile("memory.usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Current }),
-	numFile("memory.failcnt", func(m *CgroupMemory) *Num { return &m.EventMax }),
-	flatFile("memory.oom_control", (*CgroupMemory).oomControl),
-	{name: "memory.stat", single: true, parse: parseMemoryStatV1},
-}
-
-var memoryV1 = slices.Concat(memoryUsageV1, []part[CgroupMemory]{
+var memoryV1 = slices.Concat(memoryUsageV1, memoryEventsV1, []part[CgroupMemory]{
 	numFile("memory.max_usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Peak }),
 	limitFile("memory.limit_in_bytes", func(m *CgroupMemory) *Limit { return &m.Max }),
 })
@@ -148,10 +157,10 @@ func (m *CgroupMemory) statV2(key []byte) *Num {
 
 // parseMemoryStatV1 takes the keys that include children: without total_ they do
 // not.
-func parseMemoryStatV1(m *CgroupMemory, b []byte) error {
+func parseMemoryStatV1(l *layout, m *CgroupMemory, b []byte) error {
 	total := []byte("total_")
 	m.WithoutChildren = len(b) > 0 && !bytes.Contains(b, total)
-	return parseFlat(b, func(key []byte) *Num {
+	return l.parse(b, func(key []byte) *Num {
 		key, is := bytes.CutPrefix(key, total)
 		if !is && !m.WithoutChildren {
 			return nil

@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
@@ -27,18 +26,13 @@ type Delays struct {
 //
 // https://www.kernel.org/doc/html/latest/accounting/taskstats.html
 type TaskStats struct {
-	conn   *netlink.Conn
-	raw    syscall.RawConn
+	fd     int
 	on     *Reader[delayacct] // nil before 5.14, when the file came
 	state  delayacct
 	family uint16
 	seq    uint32
 	req    []byte
 	buf    []byte
-	n      int
-	err    error
-	// The callbacks of raw, made once.
-	send, recv func(fd uintptr) bool
 }
 
 // delayacct is /proc/sys/kernel/task_delayacct.
@@ -54,35 +48,32 @@ func (f *FS) TaskStats() (*TaskStats, error) {
 	if !f.live {
 		return nil, fmt.Errorf("taskstats: %w: not in a captured tree", ErrUnavailable)
 	}
-	conn, err := netlink.Dial(unix.NETLINK_GENERIC, nil)
+	family, err := taskFamily()
 	if err != nil {
 		return nil, fmt.Errorf("taskstats: %w", err)
 	}
-	t := &TaskStats{conn: conn, req: make([]byte, taskRequestLen), buf: make([]byte, 8<<10)}
+	on, err := f.delayacctReader()
+	if err != nil {
+		return nil, fmt.Errorf("taskstats: %w", err)
+	}
+	fd, err := dialNetlink(unix.NETLINK_GENERIC)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("taskstats: %w", err), on.Close())
+	}
+	return &TaskStats{fd: fd, on: on, family: family, req: make([]byte, taskRequestLen), buf: make([]byte, 8<<10)}, nil
+}
+
+// taskFamily is the number that taskstats has in this kernel.
+func taskFamily() (uint16, error) {
+	conn, err := netlink.Dial(unix.NETLINK_GENERIC, nil)
+	if err != nil {
+		return 0, err
+	}
 	family, err := genetlink.NewConn(conn).GetFamily(unix.TASKSTATS_GENL_NAME)
 	if errors.Is(err, unix.ENOENT) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	if err == nil {
-		t.family = family.ID
-		t.raw, err = conn.SyscallConn()
-	}
-	if err == nil {
-		t.on, err = f.delayacctReader()
-	}
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("taskstats: %w", err)
-	}
-	t.send = func(fd uintptr) bool {
-		_, t.err = unix.Write(int(fd), t.req)
-		return t.err != unix.EAGAIN
-	}
-	t.recv = func(fd uintptr) bool {
-		t.n, t.err = unix.Read(int(fd), t.buf)
-		return t.err != unix.EAGAIN
-	}
-	return t, nil
+	return family.ID, errors.Join(err, conn.Close())
 }
 
 // delayacctReader is nil where the file is absent: the account is then on
@@ -117,14 +108,15 @@ func (t *TaskStats) Delays(pid int, dst *Delays) error {
 	*dst = Delays{}
 	t.seq++
 	putTaskRequest((*[taskRequestLen]byte)(t.req), t.family, t.seq, uint32(pid))
-	if err := errors.Join(t.raw.Write(t.send), t.err); err != nil {
+	if _, err := unix.Write(t.fd, t.req); err != nil {
 		return fmt.Errorf("taskstats: send: %w", err)
 	}
 	for {
-		if err := errors.Join(t.raw.Read(t.recv), t.err); err != nil {
+		n, err := readNetlink(t.fd, t.buf)
+		if err != nil {
 			return fmt.Errorf("taskstats: receive: %w", err)
 		}
-		done, err := parseTaskReply(dst, t.buf[:t.n], t.seq)
+		done, err := parseTaskReply(dst, t.buf[:n], t.seq)
 		if errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("taskstats of pid %d: %w", pid, ErrGone)
 		}
@@ -139,7 +131,7 @@ func (t *TaskStats) Close() error {
 	if t == nil {
 		return nil
 	}
-	return errors.Join(t.conn.Close(), t.on.Close())
+	return errors.Join(unix.Close(t.fd), t.on.Close())
 }
 
 const (

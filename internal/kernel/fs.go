@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,6 +48,8 @@ type FS struct {
 	root *os.Root
 	at   place // the same directory
 	live bool
+	// mounts are kept, since finding a cgroup would read the table each time.
+	mounts atomic.Pointer[cgroupMounts]
 }
 
 // Open opens a root: "/" for this machine, or the directory of a captured tree.
@@ -56,11 +59,11 @@ func Open(root string) (*FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel root: %w", err)
 	}
-	if !isDir(r, "proc") && !isDir(r, "sys") {
+	f := &FS{root: r, at: place{root: r}, live: filepath.Clean(root) == "/"}
+	if !f.at.isDir("proc") && !f.at.isDir("sys") {
 		r.Close()
 		return nil, fmt.Errorf("kernel root %s: it has neither proc nor sys below it", root)
 	}
-	f := &FS{root: r, at: place{root: r}, live: filepath.Clean(root) == "/"}
 	if f.live {
 		fd, err := openat(unix.AT_FDCWD, "/", unix.O_RDONLY|unix.O_DIRECTORY)
 		if err != nil {
@@ -99,11 +102,6 @@ func (f *FS) UserPIDs() ([]int, error) {
 		_, is := slices.BinarySearch(threads, pid)
 		return is || pid == kthreadd
 	}), nil
-}
-
-func isDir(r *os.Root, name string) bool {
-	info, err := r.Stat(name)
-	return err == nil && info.IsDir()
 }
 
 // numericNames lists the entries of a directory whose names are numbers.

@@ -73,13 +73,17 @@ func sameReading[T any](a, b T) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-func FuzzMeminfo(f *testing.F)     { fuzzParser(f, "testdata/*/proc/meminfo", parseMeminfo) }
-func FuzzVmstat(f *testing.F)      { fuzzParser(f, "testdata/*/proc/vmstat", parseVmstat) }
+func FuzzMeminfo(f *testing.F) { fuzzParser(f, "testdata/*/proc/meminfo", parseMeminfo) }
+func FuzzVmstat(f *testing.F) {
+	fuzzParser(f, "testdata/*/proc/vmstat", func(v *Vmstat, b []byte) error { return parseVmstat(nil, v, b) })
+}
 func FuzzStat(f *testing.F)        { fuzzParser(f, "testdata/*/proc/stat", parseStat) }
 func FuzzDiskstats(f *testing.F)   { fuzzParser(f, "testdata/*/proc/diskstats", parseDiskstats) }
 func FuzzControllers(f *testing.F) { fuzzParser(f, "testdata/*/proc/cgroups", parseControllers) }
 func FuzzSwaps(f *testing.F)       { fuzzParser(f, "testdata/*/proc/swaps", parseSwaps) }
 func FuzzLoadavg(f *testing.F)     { fuzzParser(f, "testdata/*/proc/loadavg", parseLoadavg) }
+func FuzzLastPID(f *testing.F)     { fuzzParser(f, "testdata/*/proc/loadavg", parseLastPID) }
+func FuzzForks(f *testing.F)       { fuzzParser(f, "testdata/*/proc/stat", parseForks) }
 func FuzzPSI(f *testing.F)         { fuzzParser(f, "testdata/*/proc/pressure/*", parsePSI) }
 func FuzzNetstat(f *testing.F)     { fuzzParser(f, "testdata/*/proc/net/[ns]*", parseNetstat) }
 func FuzzListenEvents(f *testing.F) {
@@ -102,14 +106,21 @@ func FuzzCgroup(f *testing.F) {
 		var err error
 		for _, p := range append(memoryV1[:len(memoryV1):len(memoryV1)], memoryV2...) {
 			dst.mem = CgroupMemory{}
-			err = errors.Join(err, p.parse(&dst.mem, b))
+			err = errors.Join(err, understand(p, &dst.mem, b))
 		}
 		for _, p := range append(append(cpuV1[:len(cpuV1):len(cpuV1)], cpuV2...), cpuacctV1...) {
 			dst.cpu = CgroupCPU{}
-			err = errors.Join(err, p.parse(&dst.cpu, b))
+			err = errors.Join(err, understand(p, &dst.cpu, b))
 		}
 		return err
 	})
+}
+
+func understand[T any](p part[T], dst *T, b []byte) error {
+	if p.flat != nil {
+		return p.flat(nil, dst, b)
+	}
+	return p.parse(dst, b)
 }
 
 func FuzzCgroupPaths(f *testing.F) {

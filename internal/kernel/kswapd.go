@@ -1,11 +1,14 @@
 package kernel
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // kthreadd is the parent of all threads of the kernel itself. A process that
@@ -92,12 +95,16 @@ func (k *Kswapd) find() error {
 	if err != nil {
 		return fmt.Errorf("kswapd: %w", err)
 	}
+	nodes := k.fs.memoryNodes()
+	var buf [processBuffer]byte // the threads are many
 	for _, pid := range pids {
+		if nodes > 0 && len(k.threads) == nodes {
+			break
+		}
 		if slices.ContainsFunc(k.threads, func(t kswapdThread) bool { return t.process.PID() == pid }) {
 			continue
 		}
-		stat := part[PIDStat]{name: "proc/" + strconv.Itoa(pid) + "/stat", parse: parsePIDStat, single: true, short: true}
-		if s, err := once(newReader(k.fs.at, "", stat)); err != nil || !isKswapd(s.Comm) {
+		if name, err := k.fs.threadName(pid, buf[:]); err != nil || !isKswapd(name) {
 			continue
 		}
 		p, err := k.fs.OpenProcess(pid)
@@ -117,10 +124,53 @@ func (k *Kswapd) find() error {
 	return nil
 }
 
+// threadName reads the name that a thread's stat has between parentheses.
+func (f *FS) threadName(pid int, buf []byte) ([]byte, error) {
+	h, err := f.at.open("proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	n, err := unix.Pread(h.fd, buf, 0)
+	_, rest, _ := bytes.Cut(buf[:max(n, 0)], []byte{'('})
+	name, _, _ := bytes.Cut(rest, []byte{')'})
+	return name, errors.Join(err, h.close())
+}
+
+// memoryNodes is how many nodes with memory there are, each of which has a
+// thread; 0 if that is not told. The file holds numbers and ranges: "0-1,4".
+//
+// https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-devices-node
+func (f *FS) memoryNodes() int {
+	h, err := f.at.open("sys/devices/system/node/has_memory")
+	if err != nil {
+		return 0
+	}
+	defer h.close()
+	var buf [processBuffer]byte
+	n, err := unix.Pread(h.fd, buf[:], 0)
+	if err != nil || n == len(buf) {
+		return 0
+	}
+	nodes := 0
+	for part := range strings.SplitSeq(strings.TrimSpace(string(buf[:n])), ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		from, err1 := strconv.Atoi(low)
+		to, err2 := strconv.Atoi(high)
+		if err1 != nil || err2 != nil || to < from {
+			return 0
+		}
+		nodes += to - from + 1
+	}
+	return nodes
+}
+
 // isKswapd knows the name of the thread of a memory node: kswapd0 and so on.
-func isKswapd(comm string) bool {
-	node, ok := strings.CutPrefix(comm, "kswapd")
-	return ok && isNumber([]byte(node))
+func isKswapd(comm []byte) bool {
+	node, ok := bytes.CutPrefix(comm, []byte("kswapd"))
+	return ok && isNumber(node)
 }
 
 // Close closes the threads' files. A nil Kswapd has none.

@@ -53,6 +53,18 @@ func TestKswapdIsFoundAmongKernelThreads(t *testing.T) {
 	}
 }
 
+func TestKswapdIsLookedForUntilEachMemoryNodeHasOne(t *testing.T) {
+	threads := map[int]string{44: pidStatLine(44, "kswapd0", 2, 0, 1), 45: pidStatLine(45, "kswapd1", 2, 0, 2), 46: pidStatLine(46, "kswapd4", 2, 0, 4)}
+	for nodes, want := range map[string]uint64{"0\n": 1, "0-1\n": 3, "0-1,4\n": 7, "0-1,4-7\n": 7, "\n": 7, "1-0\n": 7, "x\n": 7} {
+		f, dir := kernelThreads(t, threads)
+		write(t, filepath.Join(dir, "proc/2/task/2/children"), "44 45 46 ")
+		write(t, filepath.Join(dir, "sys/devices/system/node/has_memory"), nodes)
+		k := must[*Kswapd](t)(f.Kswapd())
+		wantEqual(t, "ticks with nodes "+nodes, must[uint64](t)(k.Ticks()), want)
+		k.Close()
+	}
+}
+
 func TestKswapdThatCannotBeSeenIsUnavailable(t *testing.T) {
 	none, _ := kernelThreads(t, map[int]string{3: pidStatLine(3, "rcu_gp", 2, 0, 0)})
 	container, _ := tree(t, map[string]string{"proc/1/stat": pidStatLine(1, "sh", 0, 0, 0)})

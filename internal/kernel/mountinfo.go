@@ -69,9 +69,22 @@ func (m cgroupMount) within(cgroup string) (string, bool) {
 	return path.Join(m.dir, rel), true
 }
 
-// cgroupMounts reads the mount table; captured trees that lack it are taken to
-// have the hierarchies in their usual places.
+// cgroupMounts returns where the hierarchies are mounted. Once there are any, they
+// stay where they are.
 func (f *FS) cgroupMounts() (cgroupMounts, error) {
+	if m := f.mounts.Load(); m != nil {
+		return *m, nil
+	}
+	m, err := f.readMounts()
+	if err == nil && m.version() != CgroupNone {
+		f.mounts.Store(&m)
+	}
+	return m, err
+}
+
+// readMounts reads the mount table; captured trees that lack it are taken to
+// have the hierarchies in their usual places.
+func (f *FS) readMounts() (cgroupMounts, error) {
 	for _, name := range []string{"proc/self/mountinfo", "proc/1/mountinfo"} {
 		t, err := openFile(f.at, "", name)
 		if errors.Is(err, ErrUnavailable) {
@@ -156,11 +169,11 @@ func (f *FS) usualCgroupMounts() cgroupMounts {
 		m.unified = &cgroupMount{dir: top, root: "/"}
 		return m
 	}
-	if isDir(f.root, top+"/unified") {
+	if f.at.isDir(top + "/unified") {
 		m.unified = &cgroupMount{dir: top + "/unified", root: "/"}
 	}
 	for _, dir := range []string{"cpu", "cpuacct", "cpu,cpuacct", "cpuacct,cpu", "memory", "pids"} {
-		if !isDir(f.root, top+"/"+dir) {
+		if !f.at.isDir(top + "/" + dir) {
 			continue
 		}
 		for controller := range strings.SplitSeq(dir, ",") {

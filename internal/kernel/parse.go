@@ -98,35 +98,6 @@ func parseKB(b []byte) (uint64, bool) {
 	return v * 1024, true
 }
 
-// parseFlat reads lines of "key value". slot returns where the value of a key
-// goes, nil for a key that is not wanted; several keys with the same slot are
-// added up.
-func parseFlat(b []byte, slot func(key []byte) *Num) error {
-	var bad faults
-	for n := 1; len(b) > 0; n++ {
-		var line []byte
-		line, b = cutLine(b)
-		key, value := cutField(line)
-		dst := slot(key)
-		if dst == nil {
-			continue
-		}
-		value = bytes.TrimSpace(value)
-		v, ok := parseNum(value)
-		if ok && dst.Known {
-			sum := dst.Plus(Num{v, true})
-			v, ok = sum.Get()
-		}
-		if !ok {
-			*dst = Num{}
-			bad.add(n, string(key), value, wantNumber)
-			continue
-		}
-		*dst = Num{v, true}
-	}
-	return bad.err()
-}
-
 // parseSingle reads a file that holds one number.
 func parseSingle(dst *Num, field string, b []byte) error {
 	text := bytes.TrimSpace(b)

@@ -86,6 +86,16 @@ func (p place) names(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
+// isDir tells whether there is a directory of this name.
+func (p place) isDir(name string) bool {
+	if p.root != nil {
+		info, err := p.root.Stat(name)
+		return err == nil && info.IsDir()
+	}
+	var st unix.Stat_t
+	return unix.Fstatat(p.fd, name, &st, 0) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
+}
+
 func openat(dir int, name string, flags int) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)

@@ -28,6 +28,7 @@ type Process struct {
 	kids    *Reader[children]
 	syscall *Reader[PIDSyscall]
 	fds     *fdDir
+	end     *ending
 	forked  children
 }
 
@@ -123,7 +124,7 @@ func (p *Process) Status(dst *PIDStatus) error {
 
 // Close closes the process's files. It does not touch the process.
 func (p *Process) Close() error {
-	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.statm.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.dir.close())
+	return errors.Join(p.stat.Close(), p.sched.Close(), p.status.Close(), p.statm.Close(), p.kids.Close(), p.syscall.Close(), p.fds.close(), p.end.close(), p.dir.close())
 }
 
 // readPart takes a reading of a file of the process, opening it the first time.

@@ -251,7 +251,7 @@ func TestProcessLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := strconv.Itoa(cmd.Process.Pid)
-	out := output(t, "ps", "-o", "ppid=,nlwp=,rss=,vsz=,stat=,psr=,comm=", "-p", pid)
+	out := output(t, "ps", "-o", "ppid=,nlwp=,rss=,vsz=,s=,psr=,comm=", "-p", pid)
 	ps := strings.Fields(out)
 	got := fmt.Sprintf("%d %d %d %d %c %d %s", s.PPID, s.Threads, st.VmRSS.Value/1024, s.VSize/1024, s.State, s.Processor, s.Comm)
 	wantEqual(t, "ps", got, strings.Join(ps, " "))

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +28,7 @@ type file struct {
 	// where a read returns nothing.
 	single bool
 	short  bool // it is expected to fit processBuffer
+	layout *layout
 }
 
 // openFile opens name below p; prefix completes it for messages where p is a
@@ -52,7 +54,11 @@ func (f *file) read() ([]byte, error) {
 		f.buf = make([]byte, firstBuffer)
 	}
 	for {
-		n, err := f.pread(f.buf[size:], int64(size))
+		room := f.buf[size:]
+		if !f.single {
+			room = f.layout.ask(size, room)
+		}
+		n, err := f.pread(room, int64(size))
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
@@ -65,7 +71,7 @@ func (f *file) read() ([]byte, error) {
 		}
 		size += n
 		switch {
-		case n == 0, f.single && size < len(f.buf):
+		case n == 0, f.single && size < len(f.buf), f.layout.complete(f.buf[:size]):
 			return f.buf[:size], nil
 		case size < len(f.buf):
 			continue
@@ -87,8 +93,10 @@ func (f *file) blame(err error) error {
 
 // part is one file of a reading and how it is understood.
 type part[T any] struct {
-	name   string
-	parse  func(*T, []byte) error
+	name  string
+	parse func(*T, []byte) error
+	// flat takes the place of parse in files with lines of "key value".
+	flat   func(*layout, *T, []byte) error
 	single bool // see file
 	short  bool // see file
 	file   *file
@@ -119,6 +127,9 @@ func newReader[T any](r place, prefix string, parts ...part[T]) (*Reader[T], err
 			return nil, err
 		}
 		f.single, f.short = p.single, f.short || p.short
+		if p.flat != nil {
+			f.layout = new(layout)
+		}
 		p.file = f
 		rd.parts = append(rd.parts, p)
 	}
@@ -138,17 +149,36 @@ func (r *Reader[T]) Read(dst *T) error {
 	var bad error
 	for i := range r.parts {
 		p := &r.parts[i]
-		b, err := p.file.read()
+		broken, err := p.read(dst)
 		if err != nil {
 			var nothing T
 			*dst = nothing
 			return err
 		}
-		if err := p.parse(dst, b); err != nil && bad == nil {
-			bad = p.file.blame(err)
+		if broken != nil && bad == nil {
+			bad = p.file.blame(broken)
 		}
 	}
 	return bad
+}
+
+// read tells what of the file could not be understood from why it could not be
+// read.
+func (p *part[T]) read(dst *T) (broken, err error) {
+	b, err := p.file.read()
+	if err != nil {
+		return nil, err
+	}
+	if p.flat == nil {
+		return p.parse(dst, b), nil
+	}
+	if broken = p.flat(p.file.layout, dst, b); broken != errMoved {
+		return broken, nil
+	}
+	if b, err = p.file.read(); err != nil {
+		return nil, err
+	}
+	return p.flat(p.file.layout, dst, b), nil
 }
 
 // Close closes the files. The Reader must not be used afterwards. Closing a nil
@@ -173,13 +203,22 @@ func clearReading[T any](dst *T) {
 	*dst = nothing
 }
 
-// once takes a single reading of one file.
+// lent are buffers for single readings, which leave nothing of theirs behind.
+// Almost every kernel file fits one, so that the kernel writes it out once.
+var lent = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+
+// once takes a single reading.
 func once[T any](r *Reader[T], err error) (T, error) {
 	var v T
 	if err != nil {
 		return v, err
 	}
 	defer r.Close()
+	buf := lent.Get().(*[16 << 10]byte)
+	defer lent.Put(buf)
+	for i := range r.parts { // which are read and understood in turn
+		r.parts[i].file.buf, r.parts[i].file.layout = buf[:], nil
+	}
 	err = r.Read(&v)
 	return v, err
 }

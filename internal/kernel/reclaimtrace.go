@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,13 +33,9 @@ type DirectReclaims struct {
 type ReclaimTrace struct {
 	root     *os.Root
 	instance string // its directory
-	pipe     *os.File
-	raw      syscall.RawConn
+	pipe     int    // -1 until it is open
 	buf      []byte
 	kept     int // bytes of an unfinished line at the start of buf
-	n        int
-	err      error
-	read     func(fd uintptr) bool
 	pairs    reclaimPairs
 }
 
@@ -63,7 +58,7 @@ func (f *FS) TraceDirectReclaim() (*ReclaimTrace, error) {
 		return nil, err
 	}
 	f.removeStaleTraces(dir)
-	t := &ReclaimTrace{root: f.root, instance: dir + "/instances/" + tracePrefix + strconv.Itoa(os.Getpid()), buf: make([]byte, 64<<10)}
+	t := &ReclaimTrace{root: f.root, instance: dir + "/instances/" + tracePrefix + strconv.Itoa(os.Getpid()), pipe: -1, buf: make([]byte, 64<<10)}
 	if err := f.root.Mkdir(t.instance, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, explain(t.instance, err)
 	}
@@ -98,8 +93,8 @@ func (f *FS) removeStaleTraces(dir string) {
 	}
 	for _, name := range names {
 		pid, ours := strings.CutPrefix(name, tracePrefix)
-		if ours && isNumber([]byte(pid)) && !isDir(f.root, "proc/"+pid) {
-			stale := ReclaimTrace{root: f.root, instance: dir + "/instances/" + name}
+		if ours && isNumber([]byte(pid)) && !f.at.isDir("proc/"+pid) {
+			stale := ReclaimTrace{root: f.root, instance: dir + "/instances/" + name, pipe: -1}
 			_ = stale.Close()
 		}
 	}
@@ -115,17 +110,8 @@ func (t *ReclaimTrace) begin() error {
 			return err
 		}
 	}
-	name := t.instance + "/trace_pipe"
-	var err error
-	if t.pipe, err = t.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
-		return explain(name, err)
-	}
-	if t.raw, err = t.pipe.SyscallConn(); err != nil {
-		return explain(name, err)
-	}
-	t.read = func(fd uintptr) bool {
-		t.n, t.err = unix.Read(int(fd), t.buf[t.kept:])
-		return true // without waiting
+	if err := t.openPipe(); err != nil {
+		return explain(t.instance+"/trace_pipe", err)
 	}
 	for _, event := range traceEvents {
 		if err := t.set("events/vmscan/"+event+"/enable", "1"); err != nil {
@@ -133,6 +119,22 @@ func (t *ReclaimTrace) begin() error {
 		}
 	}
 	return nil
+}
+
+// openPipe leaves a descriptor that Go's poller does not know of: each event would
+// wake it.
+func (t *ReclaimTrace) openPipe() error {
+	f, err := t.root.OpenFile(t.instance+"/trace_pipe", os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	controlErr := raw.Control(func(fd uintptr) { t.pipe, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	return errors.Join(controlErr, err)
 }
 
 func (t *ReclaimTrace) set(file, value string) error {
@@ -153,19 +155,17 @@ func (t *ReclaimTrace) set(file, value string) error {
 // more than the kernel's buffer holds stays for the next reading.
 func (t *ReclaimTrace) Read(dst *DirectReclaims) error {
 	for range traceReads {
-		if err := t.raw.Read(t.read); err != nil {
-			return explain(t.instance+"/trace_pipe", err)
-		}
-		if t.err == unix.EINTR {
+		n, err := unix.Read(t.pipe, t.buf[t.kept:])
+		if err == unix.EINTR {
 			continue
 		}
-		if t.err == unix.EAGAIN || t.err == nil && t.n == 0 {
+		if err == unix.EAGAIN || err == nil && n == 0 {
 			break
 		}
-		if t.err != nil {
-			return explain(t.instance+"/trace_pipe", t.err)
+		if err != nil {
+			return explain(t.instance+"/trace_pipe", err)
 		}
-		text := t.buf[:t.kept+t.n]
+		text := t.buf[:t.kept+n]
 		t.kept = copy(t.buf, t.pairs.take(text))
 		if t.kept == len(t.buf) {
 			t.kept = 0 // no line of the kernel is as long
@@ -185,8 +185,8 @@ func (t *ReclaimTrace) Close() error {
 		_ = t.set("events/vmscan/"+event+"/enable", "0")
 	}
 	var err error
-	if t.pipe != nil {
-		err = t.pipe.Close()
+	if t.pipe >= 0 {
+		err = unix.Close(t.pipe)
 	}
 	if removed := t.root.Remove(t.instance); removed != nil {
 		err = errors.Join(err, explain(t.instance, removed))

@@ -3,9 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
-	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -15,47 +13,28 @@ import (
 //
 // https://man7.org/linux/man-pages/man7/sock_diag.7.html
 type SockDiag struct {
-	conn *netlink.Conn
-	raw  syscall.RawConn
+	fd   int
 	msgs diagMessages
 	req  []byte
 	buf  []byte
-	n    int
-	err  error
-	// The callbacks of raw, made once.
-	send, recv func(fd uintptr) bool
 }
 
 // DialSockDiag opens a sock_diag socket. The error is [ErrUnavailable] where the
 // kernel was built without it.
 func DialSockDiag() (*SockDiag, error) {
-	conn, err := netlink.Dial(unix.NETLINK_SOCK_DIAG, nil)
+	fd, err := dialNetlink(unix.NETLINK_SOCK_DIAG)
 	if errors.Is(err, unix.EPROTONOSUPPORT) {
 		return nil, fmt.Errorf("sock_diag: %w: %w", ErrUnavailable, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sock_diag: %w", err)
 	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("sock_diag: %w", err)
-	}
 	// The kernel never makes a dump message larger than 32 KiB.
-	d := &SockDiag{conn: conn, raw: raw, req: make([]byte, 0, diagRequestMost), buf: make([]byte, 64<<10)}
-	d.send = func(fd uintptr) bool {
-		_, d.err = unix.Write(int(fd), d.req)
-		return d.err != unix.EAGAIN
-	}
-	d.recv = func(fd uintptr) bool {
-		d.n, d.err = unix.Read(int(fd), d.buf)
-		return d.err != unix.EAGAIN
-	}
-	return d, nil
+	return &SockDiag{fd: fd, req: make([]byte, 0, diagRequestMost), buf: make([]byte, 64<<10)}, nil
 }
 
 // Close closes the socket.
-func (d *SockDiag) Close() error { return d.conn.Close() }
+func (d *SockDiag) Close() error { return unix.Close(d.fd) }
 
 // Listeners appends the listening TCP sockets, IPv4 then IPv6, to dst. The
 // error is [ErrUnavailable] where the kernel has no tcp_diag (see
@@ -123,11 +102,8 @@ func (d *SockDiag) start(r diagRequest) error {
 
 // ask sends what is in req.
 func (d *SockDiag) ask() error {
-	if err := d.raw.Write(d.send); err != nil {
-		return fmt.Errorf("sock_diag: %w", err)
-	}
-	if d.err != nil {
-		return fmt.Errorf("sock_diag: send: %w", d.err)
+	if _, err := unix.Write(d.fd, d.req); err != nil {
+		return fmt.Errorf("sock_diag: send: %w", err)
 	}
 	return nil
 }
@@ -153,13 +129,11 @@ func (d *SockDiag) next(family uint8) (s diagSocket, more bool, err error) {
 }
 
 func (d *SockDiag) receive() error {
-	if err := d.raw.Read(d.recv); err != nil {
-		return fmt.Errorf("sock_diag: %w", err)
+	n, err := readNetlink(d.fd, d.buf)
+	if err != nil {
+		return fmt.Errorf("sock_diag: receive: %w", err)
 	}
-	if d.err != nil {
-		return fmt.Errorf("sock_diag: receive: %w", d.err)
-	}
-	d.msgs.rest = d.buf[:d.n]
+	d.msgs.rest = d.buf[:n]
 	return nil
 }
 

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"encoding/binary"
-	"errors"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +21,7 @@ type TCPLookup struct {
 
 // DialTCPLookup opens a sock_diag socket.
 func DialTCPLookup() (*TCPLookup, error) {
-	fd, err := dialDiag()
+	fd, err := dialNetlink(unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +46,7 @@ func (l *TCPLookup) Waits(c *QueuedConn) bool {
 	}
 	for {
 		// The kernel has answered before the write returned.
-		n, err := unix.Read(l.fd, l.buf[:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		n, err := readNetlink(l.fd, l.buf[:])
 		if err != nil {
 			return false
 		}
@@ -104,18 +100,4 @@ func stillWaits(body []byte, c *QueuedConn) bool {
 	}
 	c.Closed, c.SinceDataMillis = s.state == tcpCloseWait, s.sinceData
 	return true
-}
-
-// dialDiag opens a sock_diag socket. Its answers are there when a request has
-// been written, so reading never waits.
-func dialDiag() (fd int, err error) {
-	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_SOCK_DIAG)
-	if err != nil {
-		return -1, err
-	}
-	if err := unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
 }

@@ -48,7 +48,7 @@ const (
 
 // DialUnixDiag opens a sock_diag socket.
 func DialUnixDiag() (*UnixDiag, error) {
-	fd, err := dialDiag()
+	fd, err := dialNetlink(unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +91,7 @@ func (u *UnixDiag) each(state uint8, show uint32, f func(*UnixSocket)) error {
 		return os.NewSyscallError("unix_diag: write", err)
 	}
 	for {
-		n, err := unix.Read(u.fd, u.buf)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		n, err := readNetlink(u.fd, u.buf)
 		if err != nil {
 			return os.NewSyscallError("unix_diag: read", err)
 		}

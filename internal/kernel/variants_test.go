@@ -120,7 +120,7 @@ func TestVmstatInTheField(t *testing.T) {
 	var v Vmstat
 	text := "pgsteal_kswapd_dma 0\npgsteal_kswapd_dma32 1000\npgsteal_kswapd_normal 200\npgsteal_direct_dma32 30\npgsteal_direct_movable 4\n" +
 		"pgscan_kswapd_dma32 5000\npgscan_direct_dma32 60\npgscan_direct_throttle 0\nkswapd_skip_congestion_wait 4\nallocstall 73\npageoutrun 12\n"
-	if err := parseVmstat(&v, []byte(text)); err != nil {
+	if err := parseVmstat(nil, &v, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	wantEqual(t, "pgsteal_kswapd", v.PgstealKswapd, num(1200))
@@ -131,7 +131,7 @@ func TestVmstatInTheField(t *testing.T) {
 	wantEqual(t, "working sets", v.WorkingsetActivate, Num{})
 
 	v = Vmstat{}
-	if err := parseVmstat(&v, []byte("pgscan_kswapd 0\npgfault 5063\nnr_unstable 0\n")); err != nil {
+	if err := parseVmstat(nil, &v, []byte("pgscan_kswapd 0\npgfault 5063\nnr_unstable 0\n")); err != nil {
 		t.Fatal(err)
 	}
 	wantEqual(t, "made up", v.PgscanKswapd, num(0))
@@ -169,7 +169,9 @@ func TestCgroupMemoryInTheField(t *testing.T) {
 	})
 	v1 := must[*Cgroup](t)(f.Cgroup("/a"))
 	m := must[CgroupMemory](t)(once(v1.MemoryUsageReader()))
-	wantEqual(t, "v1", m, CgroupMemory{Anon: num(40), File: num(30), UnderOOM: num(0)})
+	wantEqual(t, "v1", m, CgroupMemory{Anon: num(40), File: num(30)})
+	m = must[CgroupMemory](t)(once(v1.MemoryEventsReader()))
+	wantEqual(t, "v1 events", m, CgroupMemory{UnderOOM: num(0)})
 	excerpt, _ := tree(t, map[string]string{
 		"sys/fs/cgroup/memory/a/memory.stat":           "cache 1\nrss 2\nswap 3\nworkingset_refault 4\n",
 		"sys/fs/cgroup/memory/a/memory.usage_in_bytes": "5\n",
@@ -189,8 +191,9 @@ func TestCgroupMemoryInTheField(t *testing.T) {
 		"sys/fs/cgroup/a/memory.peak":         "8192\n",
 	})
 	v2 := must[*Cgroup](t)(g.Cgroup("/a"))
-	want := CgroupMemory{Current: num(4096), EventLow: num(0), EventHigh: num(0), EventMax: num(2), EventOOM: num(1), EventOOMKill: num(3)}
-	wantEqual(t, "v2 for sampling", must[CgroupMemory](t)(once(v2.MemoryUsageReader())), want)
-	want.Peak, want.LocalOOMKill = num(8192), num(1)
+	wantEqual(t, "v2 for sampling", must[CgroupMemory](t)(once(v2.MemoryUsageReader())), CgroupMemory{Current: num(4096)})
+	want := CgroupMemory{EventLow: num(0), EventHigh: num(0), EventMax: num(2), EventOOM: num(1), EventOOMKill: num(3)}
+	wantEqual(t, "v2 events", must[CgroupMemory](t)(once(v2.MemoryEventsReader())), want)
+	want.Current, want.Peak, want.LocalOOMKill = num(4096), num(8192), num(1)
 	wantEqual(t, "v2 whole", must[CgroupMemory](t)(v2.Memory()), want)
 }

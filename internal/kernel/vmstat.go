@@ -54,24 +54,60 @@ func (f *FS) Vmstat() (Vmstat, error) { return once(f.VmstatReader()) }
 
 // VmstatReader opens /proc/vmstat for repeated reading.
 func (f *FS) VmstatReader() (*Reader[Vmstat], error) {
-	return newReader(f.at, "", part[Vmstat]{name: "proc/vmstat", parse: parseVmstat})
+	return newReader(f.at, "", part[Vmstat]{name: "proc/vmstat", flat: parseVmstat})
+}
+
+// VmstatUsageReader is VmstatReader without the swapping of zeros and zswap: for
+// sampling. These stand at the end, behind much that nobody reads, and the
+// kernel gathers all counters anew for each page of text.
+func (f *FS) VmstatUsageReader() (*Reader[Vmstat], error) {
+	return newReader(f.at, "", part[Vmstat]{name: "proc/vmstat", flat: parseVmstatUsage})
 }
 
 // parseVmstat reads lines of "key value". Before 2012 the pages stolen are
 // split by zone and only kswapd's are also counted by themselves: the others
 // were stolen directly.
-func parseVmstat(v *Vmstat, b []byte) error {
-	err := parseFlat(b, v.slot)
+func parseVmstat(l *layout, v *Vmstat, b []byte) error {
+	err := l.parse(b, v.slot)
+	v.settle()
+	return err
+}
+
+func parseVmstatUsage(l *layout, v *Vmstat, b []byte) error {
+	err := l.parse(b, v.usage)
+	v.settle()
+	return err
+}
+
+// settle works out what older kernels give in parts.
+func (v *Vmstat) settle() {
 	if v.normal {
 		v.Allocstall = v.Allocstall.Plus(v.AllocstallNormal)
 	}
 	if k := v.PgstealKswapd; !v.PgstealDirect.Known && v.Pgsteal.Known && k.Known && v.Pgsteal.Value >= k.Value {
 		v.PgstealDirect = Num{v.Pgsteal.Value - k.Value, true}
 	}
-	return err
 }
 
 func (v *Vmstat) slot(key []byte) *Num {
+	if dst := v.usage(key); dst != nil {
+		return dst
+	}
+	switch string(key) {
+	case "swpin_zero":
+		return &v.SwpinZero
+	case "swpout_zero":
+		return &v.SwpoutZero
+	case "zswpin":
+		return &v.Zswpin
+	case "zswpout":
+		return &v.Zswpout
+	}
+	return nil
+}
+
+// usage returns where a counter goes that is sampled.
+func (v *Vmstat) usage(key []byte) *Num {
 	if string(key) == "allocstall_normal" {
 		v.normal = true
 		return &v.AllocstallNormal
@@ -147,14 +183,6 @@ func (v *Vmstat) other(key []byte) *Num {
 		return &v.Pswpin
 	case "pswpout":
 		return &v.Pswpout
-	case "swpin_zero":
-		return &v.SwpinZero
-	case "swpout_zero":
-		return &v.SwpoutZero
-	case "zswpin":
-		return &v.Zswpin
-	case "zswpout":
-		return &v.Zswpout
 	case "pgpgin":
 		return &v.Pgpgin
 	case "pgpgout":

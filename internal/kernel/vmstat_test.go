@@ -62,6 +62,7 @@ func TestVmstatSumOverZonesIsWholeOrUnknown(t *testing.T) {
 	for _, text := range []string{
 		"allocstall_dma 1\nallocstall_normal x\nallocstall_movable 3\n",
 		"allocstall_dma 1\nallocstall_normal 2\nallocstall_movable x\n",
+		"allocstall_dma x\nallocstall_dma32 2\nallocstall_movable 3\n",
 	} {
 		f, _ := tree(t, map[string]string{"proc/vmstat": text})
 		v, err := f.Vmstat()

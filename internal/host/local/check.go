@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -50,6 +51,9 @@ func (h *Host) checkApp(ctx context.Context, app experiment.App) (*host.Missing,
 			return &host.Missing{Need: "a host that carries containers", Advice: fmt.Sprintf("This one does not: %s.", err)}, nil
 		}
 	}
+	if m, err := checkPort(app); m != nil || err != nil {
+		return m, err
+	}
 	switch app.Runtime {
 	case "flask", "asgi":
 		return h.checkPython(ctx, app)
@@ -59,6 +63,33 @@ func (h *Host) checkApp(ctx context.Context, app experiment.App) (*host.Missing,
 		return checkCommand(app), nil
 	}
 	return nil, nil
+}
+
+// checkPort wants the app's port to be free, once what a killed run has left is
+// gone.
+func checkPort(app experiment.App) (*host.Missing, error) {
+	if app.Port == 0 {
+		return nil, nil
+	}
+	addr := netip.AddrPortFrom(loopback, uint16(app.Port)).String()
+	reason, err := agent.Unavailable(addr)
+	if err != nil || reason == "" {
+		return nil, err
+	}
+	registry, err := agent.RegistryDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := agent.Sweep(registry); err != nil {
+		return nil, err
+	}
+	if reason, err = agent.Unavailable(addr); err != nil || reason == "" {
+		return nil, err
+	}
+	return &host.Missing{
+		Need:   fmt.Sprintf("port %d of %s", app.Port, loopback),
+		Advice: fmt.Sprintf("%s; write another port, or 0 for a free one.", strings.ToUpper(reason[:1])+reason[1:]),
+	}, nil
 }
 
 // packages are the Debian packages of what the Python apps need.

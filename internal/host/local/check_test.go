@@ -3,7 +3,10 @@ package local
 import (
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"brink/internal/agent"
@@ -69,6 +72,28 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 				t.Errorf("missing %+v, %v\nwant    %+v", got, err, tc.want)
 			}
 		})
+	}
+}
+
+// A port that somebody listens on is missing, with who does, until it is free.
+func TestCheckNamesAPortThatIsTaken(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	apps := []experiment.App{{Name: "a", Runtime: "go", Port: port}}
+	h := pretend(nil, "")
+	got, err := h.Check(t.Context(), experiment.Plan{}, apps)
+	if err != nil || len(got) != 1 || got[0].App != "a" || got[0].Need != fmt.Sprintf("port %d of 127.0.0.1", port) ||
+		!strings.HasPrefix(got[0].Advice, fmt.Sprintf("Port %d is taken by pid %d (", port, os.Getpid())) {
+		t.Errorf("missing %+v, %v", got, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Check(t.Context(), experiment.Plan{}, apps); err != nil || len(got) != 0 {
+		t.Errorf("missing %+v, %v once it is free", got, err)
 	}
 }
 

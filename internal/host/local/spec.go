@@ -10,10 +10,13 @@ import (
 	"brink/internal/wire"
 )
 
+// loopback is where apps listen.
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
 // wireApp is the app as the agent needs it: on loopback, with the plan's part of
 // this machine's CPUs.
 func wireApp(app experiment.App, plan experiment.Plan) wire.App {
-	spec := host.WireApp(app, plan, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	spec := host.WireApp(app, plan, loopback)
 	spec.CPUs = plan.CPUs
 	return spec
 }
