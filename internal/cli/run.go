@@ -160,6 +160,7 @@ func (f runFlags) overrides() []string {
 // place of one that is missing, and leaves out steps whose plan cannot be had.
 func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Design, noSubstitute bool) ([]record.Requirement, error) {
 	var missed []record.Requirement
+	var left []string // why steps were left out
 	var kept []experiment.Step
 	checked := map[string]bool{}
 	for _, s := range d.Steps {
@@ -172,7 +173,8 @@ func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Desig
 			switch {
 			case m.App == "":
 				keep = false
-				missed = append(missed, record.Requirement{Need: m.Need, Consequence: fmt.Sprintf("step %s was left out: it needs %s (%s)", s.Name, m.Need, m.Advice)})
+				left = append(left, fmt.Sprintf("step %s was left out: it needs %s (%s)", s.Name, m.Need, m.Advice))
+				missed = append(missed, record.Requirement{Need: m.Need, Consequence: left[len(left)-1]})
 				continue
 			case m.Substitute == "" || noSubstitute:
 				return nil, badInput(fmt.Errorf("app %s needs %s, which is not there. %s", m.App, m.Need, m.Advice))
@@ -191,12 +193,13 @@ func (a *app) requirements(ctx context.Context, h host.Host, d *experiment.Desig
 		}
 		if keep {
 			kept = append(kept, s)
-		} else {
-			a.say("warning: %s", missed[len(missed)-1].Consequence)
 		}
 	}
 	if len(kept) == 0 {
-		return nil, badInput(fmt.Errorf("no step of %s can run here: %s", d.Experiment.Name, missed[0].Consequence))
+		return nil, badInput(fmt.Errorf("no step of %s can run here: %s", d.Experiment.Name, left[0]))
+	}
+	for _, why := range left {
+		a.say("warning: %s", why)
 	}
 	d.Steps = kept
 	return missed, nil

@@ -28,9 +28,20 @@ func (d decoder) checkApp(n *node, a *App) {
 	if a.Threads > 1 && a.WorkerClass != "gthread" && a.Runtime != "" {
 		d.about(n, "threads", "more than 1 needs runtime flask with worker class gthread")
 	}
+	d.checkServer(n, a)
 	d.checkWhole(n, a)
 	d.checkDeploy(n, a)
 	d.checkEnv(n.get("env"))
+}
+
+// checkServer refuses what the app's server does not have.
+func (d decoder) checkServer(n *node, a *App) {
+	if a.Runtime == "node" && a.Workers > 1 {
+		d.about(n, "workers", "more than 1 needs runtime flask, asgi, go or command; the node app is one process")
+	}
+	if (a.Runtime == "node" || a.Runtime == "asgi") && n.get("timeout") != nil {
+		d.about(n, "timeout", "belongs to runtimes flask and go; %s has no watchdog that kills a worker", a.Server())
+	}
 }
 
 // checkWhole refuses fractions of a second where a server counts seconds.

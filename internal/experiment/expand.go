@@ -189,7 +189,7 @@ func (x *expander) apps(s *Step, n *node, b binding) map[string][]string {
 			x.about(n, "apps", "is missing, and the experiment has no apps either")
 		}
 	}
-	copies := map[string][]string{}
+	copies, ports := map[string][]string{}, map[int]string{}
 	for _, an := range nodes {
 		if an == nil {
 			continue
@@ -214,6 +214,10 @@ func (x *expander) apps(s *Step, n *node, b binding) map[string][]string {
 		if a.Port > 0 && a.Copies > 1 {
 			x.about(an, "port", "belongs to one app, and copies asks for %d; leave it out", a.Copies)
 		}
+		if other := ports[a.Port]; a.Port > 0 && other != "" {
+			x.about(an, "port", "%d is that of app %s in the same step; leave it out, or write another", a.Port, other)
+		}
+		ports[a.Port] = a.Name
 		each := a.copies()
 		for _, c := range each {
 			copies[a.Name] = append(copies[a.Name], c.Name)
