@@ -82,13 +82,7 @@ func (o *collecting) check() error {
 // collect writes the bundle beside its final name, so that an archive that was
 // cut off is never taken for a whole one.
 func (a *app) collect(ctx context.Context, o collecting) error {
-	if _, err := os.Lstat(o.out); err == nil && !o.force {
-		return badInput(fmt.Errorf("%s is there already; --force replaces it", o.out))
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return badInput(err)
-	}
-	part := o.out + ".part"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	part, f, err := o.open()
 	if err != nil {
 		return badInput(err)
 	}
@@ -117,6 +111,26 @@ func (a *app) collect(ctx context.Context, o collecting) error {
 		return badInput(err)
 	}
 	return a.collected(o.out, s)
+}
+
+// open opens the part. Whatever has its name is removed and not written through:
+// a link there may lead anywhere.
+func (o *collecting) open() (part string, f *os.File, err error) {
+	switch info, err := os.Lstat(o.out); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", nil, err
+	case !info.Mode().IsRegular():
+		return "", nil, fmt.Errorf("%s is there already and no file", o.out)
+	case !o.force:
+		return "", nil, fmt.Errorf("%s is there already; --force replaces it", o.out)
+	}
+	part = o.out + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	f, err = os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return part, f, err
 }
 
 // collected says what the file holds, and what it could not.

@@ -74,3 +74,32 @@ func TestCollectRefusesWhatMakesNoSense(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// A device or a folder is not replaced, and a link in the place of the part is
+// not written through.
+func TestCollectReplacesFilesOnly(t *testing.T) {
+	dir := t.TempDir()
+	out, other := filepath.Join(dir, "case.tar.gz"), filepath.Join(dir, "other")
+	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, out); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, "/dev/null", out} {
+		if code, said := runCollect(t, "--force", "--every", "100ms", "--for", "100ms", "--out", path); code != exitInput || !strings.Contains(said, "and no file") {
+			t.Errorf("%s: exit code %d, %s", path, code, said)
+		}
+	}
+	if err := os.Rename(out, out+".part"); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := runCollect(t, "--every", "100ms", "--for", "100ms", "--out", out); code != exitDone {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	text, err := os.ReadFile(other)
+	info, statErr := os.Lstat(out)
+	if err != nil || statErr != nil || string(text) != "precious" || !info.Mode().IsRegular() {
+		t.Errorf("the link's target holds %q; %v, %v", text, err, statErr)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -38,8 +39,9 @@ func (a *app) doctorCommand() *cobra.Command {
 what to do, and what could not be seen. Without an argument this machine is
 looked at, twice, --for apart. Otherwise all arguments are one case: bundles of
 brink collect, captured trees, exports of Azure, logs of servers and platforms,
-the output of tools, directories of runs; "-" reads a bundle from standard
-input. Files are recognised by their contents.
+the output of tools, directories of runs, of which each repetition is looked at where the run is the
+only argument, and otherwise the last; "-" reads a bundle from standard input.
+Files are recognised by their contents.
 
 Exit codes: 0 nothing is wrong, 1 something was found, 2 bad input, 3 too little
 evidence for a verdict.`,
@@ -63,7 +65,7 @@ evidence for a verdict.`,
 	f.StringVar(&o.explain, "explain", "", "print the long story of a failure `mode`")
 	f.StringVar(&o.from, "from", "", "of a run, only what is later than this `time` (2026-01-31T15:04:05Z)")
 	f.StringVar(&o.to, "to", "", "of a run, only what is earlier than this `time`")
-	f.Int64Var(&o.repetition, "repetition", 0, "of a run, this repetition (default: that of --from, or the last)")
+	f.Int64Var(&o.repetition, "repetition", 0, "of a run, this repetition alone")
 	return cmd
 }
 
@@ -121,6 +123,9 @@ func (a *app) doctor(ctx context.Context, args []string, o examination) error {
 	}
 	if o.watch {
 		return a.doctorWatch(ctx, o)
+	}
+	if len(args) == 1 && !o.windowed && record.IsRun(args[0]) {
+		return a.doctorRun(ctx, args[0], o)
 	}
 	c, err := a.gatherEvidence(ctx, args, o)
 	if err != nil {
@@ -184,7 +189,7 @@ func (a *app) printReport(r *doctor.Report, o examination) error {
 	var err error
 	switch {
 	case a.json:
-		return a.printJSON(r)
+		return a.printDocument(r, "  ")
 	case o.format == "markdown":
 		err = doctor.Markdown(&b, r)
 	default:
@@ -194,6 +199,20 @@ func (a *app) printReport(r *doctor.Report, o examination) error {
 		return err
 	}
 	_, err = fmt.Fprint(a.stdout, harmless(b.String()))
+	return err
+}
+
+// printDocument writes a report, or those of a run, as JSON, which holds names and lines of the
+// evidence.
+func (a *app) printDocument(r any, indent string) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", indent)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.stdout, harmlessJSON(b.String()))
 	return err
 }
 
@@ -214,9 +233,7 @@ func (a *app) doctorWatch(ctx context.Context, o examination) error {
 		now := modesOf(last)
 		switch {
 		case a.json:
-			enc := json.NewEncoder(a.stdout)
-			enc.SetEscapeHTML(false)
-			err = enc.Encode(last)
+			err = a.printDocument(last, "")
 		case now != before:
 			fmt.Fprintf(a.stdout, "%s\n", time.Now().Format(time.TimeOnly))
 			err = a.printReport(last, o)
@@ -236,9 +253,5 @@ func (a *app) doctorWatch(ctx context.Context, o examination) error {
 
 // modesOf is a report in a few words.
 func modesOf(r *doctor.Report) string {
-	words := []string{string(r.Verdict)}
-	for i := range r.Findings {
-		words = append(words, string(r.Findings[i].Mode))
-	}
-	return strings.Join(words, " ")
+	return strings.Join(append([]string{string(r.Verdict)}, modesFound(r)...), " ")
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -135,11 +137,34 @@ func indent(text, lead string, width int) string {
 // to go through printable before it becomes part of more.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
+		if controls(r) {
 			return ' '
 		}
 		return r
 	}, text)
+}
+
+func controls(r rune) bool {
+	return r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
+}
+
+// harmlessJSON is harmless for a document, which keeps its meaning: JSON has an
+// escape for every character.
+func harmlessJSON(document string) string {
+	if !strings.ContainsFunc(document, controls) {
+		return document
+	}
+	var b strings.Builder
+	for _, r := range document {
+		if !controls(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }
 
 // printable cuts a text that an app may have written to one harmless line.

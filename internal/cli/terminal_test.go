@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -91,5 +92,24 @@ func TestVerdictsAreAlignedAndWrapped(t *testing.T) {
 		if !strings.Contains(coloured.String(), text) {
 			t.Errorf("%q is not in %q", text, coloured.String())
 		}
+	}
+}
+
+// A JSON document keeps its meaning without what could control a terminal.
+func TestDocumentsAreHarmless(t *testing.T) {
+	const text = "a\u009b31m\x1b[2J\u202etxt\n\u2028 é \U000e0041 end"
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(map[string]string{"what": text}); err != nil {
+		t.Fatal(err)
+	}
+	shown := harmlessJSON(b.String())
+	if strings.ContainsFunc(shown, controls) {
+		t.Errorf("%q", shown)
+	}
+	var back map[string]string
+	if err := json.Unmarshal([]byte(shown), &back); err != nil || back["what"] != text {
+		t.Errorf("%q, %v; want %q", back["what"], err, text)
 	}
 }

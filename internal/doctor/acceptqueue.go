@@ -47,18 +47,52 @@ func (l *look) overflow() overflow {
 			if s.Full() {
 				o.full = append(o.full, s)
 			}
-			drops := l.Delta(func(r *evidence.Reading) evidence.Value {
-				if s := r.Listener(s.Address); s != nil {
-					return s.Drops
-				}
-				return evidence.Missing(evidence.NotSeen, "it does not listen there")
-			})
-			if drops.Above(0) {
-				o.perListener, o.listener = drops, s
-			}
 		}
+		l.whoDrops(r, &o)
 	}
 	return o
+}
+
+// whoDrops names the listener whose queue overflowed, where it can be told. A
+// listener drops for other reasons too: one that defers accepting until the
+// request is there (TCP_DEFER_ACCEPT, as Apache does) counts a drop for every
+// connection, since it drops the empty ACK. So drops tell only whose overflow it
+// was, where there was one: of the queue that is full, or of the one that dropped
+// as much as overflowed.
+//
+// tcp_check_req, tcp_v4_rcv and tcp_listendrop in the kernel's sources.
+func (l *look) whoDrops(r *evidence.Reading, o *overflow) {
+	type dropper struct {
+		*evidence.Listener
+		drops evidence.Value
+	}
+	var all []dropper
+	for i := range r.Listeners {
+		s := &r.Listeners[i]
+		drops := l.Delta(func(r *evidence.Reading) evidence.Value {
+			if s := r.Listener(s.Address); s != nil {
+				return s.Drops
+			}
+			return evidence.Missing(evidence.NotSeen, "it does not listen there")
+		})
+		if drops.Above(0) && (o.rate.Above(0) || !o.rate.Known && s.Full()) {
+			all = append(all, dropper{s, drops})
+		}
+	}
+	for _, likely := range []func(dropper) bool{
+		func(d dropper) bool { return d.Full() },
+		func(d dropper) bool { return d.drops.Number == o.rate.Number },
+		func(dropper) bool { return true },
+	} {
+		i := slices.IndexFunc(all, likely)
+		if i < 0 {
+			continue
+		}
+		if !slices.ContainsFunc(all[i+1:], likely) {
+			o.listener, o.perListener = all[i].Listener, all[i].drops
+		}
+		return
+	}
 }
 
 // judgeQueues: drops without overflows are noise, the queues of unix sockets
@@ -132,6 +166,7 @@ func queueFinding(l *look, o overflow) *Finding {
 		}
 	}
 	f.What += "."
+	f.see("ListenOverflows per second", l.Rate(func(r *evidence.Reading) evidence.Value { return r.Netstat.ListenOverflows }))
 	for _, s := range o.full {
 		f.places = append(f.places, s.Address)
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"math"
 	"time"
 
 	"brink/internal/evidence"
@@ -15,6 +16,12 @@ const (
 	// bootRounds is how many workers must be given up while they boot, with at
 	// least one that took the place of another of them.
 	bootRounds = 2
+	// Where the limit is not known, so many workers must be given up after the
+	// same time, to the second of the log's clock and the master's look; what is
+	// shorter than this is no limit that anyone sets for requests.
+	alikeRounds = 3
+	alikeWithin = 2 * time.Second
+	alikeLeast  = 10 * time.Second
 )
 
 var bootTimeoutLoop = Rule{
@@ -23,7 +30,11 @@ var bootTimeoutLoop = Rule{
 	Judge: func(l *look, a *answer) {
 		limit, told := l.workerLimit()
 		for _, c := range l.crews() {
-			if lost := c.lostBooting(limit); len(lost) >= bootRounds && generations(lost) {
+			lost := c.lostBooting(limit)
+			if len(lost) < bootRounds && !told {
+				lost = c.lostAlike()
+			}
+			if len(lost) >= bootRounds && generations(lost) {
 				a.found(bootFinding(l, c, lost, limit, told))
 			}
 		}
@@ -39,6 +50,29 @@ func (c *crew) lostBooting(limit time.Duration) []*life {
 		if d, ok := w.booted(); ok && d >= limit-time.Second && d <= time.Duration(bootLate*float64(limit))+bootSlack {
 			lost = append(lost, w)
 		}
+	}
+	return lost
+}
+
+// lostAlike are the workers that were given up, if each was so the same time
+// after its boot: a limit that nothing tells, and which no worker outlives.
+func (c *crew) lostAlike() []*life {
+	var lost []*life
+	least, most := time.Duration(math.MaxInt64), time.Duration(0)
+	for i := range c.lives {
+		w := &c.lives[i]
+		if w.timeout == nil {
+			continue
+		}
+		d, ok := w.booted()
+		if !ok {
+			return nil
+		}
+		least, most = min(least, d), max(most, d)
+		lost = append(lost, w)
+	}
+	if len(lost) < alikeRounds || most-least > alikeWithin || least < alikeLeast {
+		return nil
 	}
 	return lost
 }
@@ -70,6 +104,9 @@ func bootFinding(l *look, c *crew, lost []*life, limit time.Duration, told bool)
 	f.Cause = "gunicorn kills a worker that does not report within --timeout, and importing the app or filling its memory counts. Killing and booting again costs the machine the same memory and CPU once more, so that all boots get slower."
 	if told {
 		f.see("--timeout", l.start().Timeout)
+	} else if d > time.Duration(bootLate*float64(limit))+bootSlack {
+		f.Cause += " The time-out was not seen; that all were given up after the same time tells what it is."
+		f.level(Inferred, "each worker was given up the same time after its boot; the limit itself was not seen")
 	} else {
 		f.Cause += " The time-out was not seen; " + lasting(limit) + " is gunicorn's default."
 	}

@@ -142,8 +142,7 @@ type appRequests struct {
 	line       int // of the first
 }
 
-// requestsByApp counts requests by app, in the order in which apps were first
-// seen.
+// requestsByApp counts requests by app, in the order in which apps came.
 func (l *look) requestsByApp() []*appRequests {
 	var list []*appRequests
 	apps := map[string]*appRequests{}
@@ -166,8 +165,28 @@ func (l *look) requestsByApp() []*appRequests {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *appRequests) int { return a.first.Compare(b.first) })
+	if came := l.arrivals(list); came != nil {
+		slices.SortStableFunc(list, func(a, b *appRequests) int { return came[a.name].Compare(came[b.name]) })
+	} else {
+		slices.SortStableFunc(list, func(a, b *appRequests) int { return a.first.Compare(b.first) })
+	}
 	return list
+}
+
+// arrivals tells when each app came, where the platform tells it of all: apps
+// may be asked all at once long after.
+func (l *look) arrivals(list []*appRequests) map[string]time.Time {
+	came := map[string]time.Time{}
+	for _, e := range l.EventsOf(evidence.ContainerCreated, evidence.ContainerStarted) {
+		app := siteName(e.App)
+		if at, known := came[app]; !e.At.IsZero() && (!known || e.At.Before(at)) {
+			came[app] = e.At
+		}
+	}
+	if slices.ContainsFunc(list, func(s *appRequests) bool { return came[s.name].IsZero() }) {
+		return nil
+	}
+	return came
 }
 
 // newestFail returns the place of the first app that fails when all after it

@@ -19,6 +19,8 @@ const (
 	// than wantsToRun of the time, in percent, tells nothing.
 	waitShare  = 30
 	wantsToRun = 1
+	// hangsLoad is the load per CPU from which it is no part of the usual.
+	hangsLoad = 2
 )
 
 var cpuContention = Rule{
@@ -45,6 +47,11 @@ func judgeContention(l *look, a *answer) {
 	case full, steal.AtLeast(stolenTime):
 		a.found(contentionFinding(l, use, user, system, steal, psi, late))
 		return
+	case use.Below(cpuQuiet) && l.load1().Over(l.cpus()).AtLeast(hangsLoad) && l.blocked().Over(l.cpus()).AtLeast(1) && l.iowait().Below(iowaitThrash):
+		var w words
+		a.suspect(CPU, "The load of "+w.n("load", l.load1())+" is of "+w.count("blocked tasks", l.blocked(), "task")+" that hang in the kernel, while the CPUs are busy "+w.n("CPU use", use)+
+			" of the time and hardly wait for disks ("+w.n("iowait", l.iowait())+"): a network file system or a driver does not answer.",
+			"Who hangs, and where: ps -eo pid,stat,wchan:32,comm, /proc/PID/stack as root, and hung tasks in the kernel's log.", &w)
 	case use.Below(cpuQuiet) && l.iowait().AtLeast(iowaitThrash):
 		var w words
 		a.note(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time, and wait for disks "+w.n("iowait", l.iowait())+" of it.", &w)
@@ -127,21 +134,21 @@ func contentionFinding(l *look, use, user, system, steal evidence.Value, psi sta
 
 // planCPU reads CpuPercentage of a plan.
 func planCPU(l *look, a *answer) {
-	for _, s := range l.SeriesOf("CpuPercentage") {
+	for _, s := range l.shares("CpuPercentage") {
 		above := lastingAbove(s, cpuFull)
 		var w words
 		if !above.Known {
 			if s.Max().Below(cpuQuiet) {
-				a.fine(CPU, "CpuPercentage is "+w.n("CpuPercentage", s.Last())+", at most "+w.n("highest CpuPercentage", s.Max())+".", &w)
+				a.fine(CPU, "CpuPercentage"+ofWhom(s)+" is "+w.n("CpuPercentage", s.Last())+", at most "+w.n("highest CpuPercentage", s.Max())+".", &w)
 			}
 			continue
 		}
 		if len(l.EventsOf(evidence.StartTimeout, evidence.ContainerExited, evidence.ContainerKilled)) > 0 {
-			a.note(CPU, "CpuPercentage is "+w.n("CpuPercentage", s.Last())+": starts that are repeated use it up.", &w)
+			a.note(CPU, "CpuPercentage"+ofWhom(s)+" is "+w.n("CpuPercentage", s.Last())+": starts that are repeated use it up.", &w)
 			continue
 		}
 		f := &Finding{}
-		f.What = "The plan's CPUs are " + f.n("CpuPercentage", s.Last()) + " busy, for " + f.count("readings above", above, "reading") + " of the metric."
+		f.What = "The plan's CPUs" + ofWhom(s) + " are " + f.n("CpuPercentage", s.Last()) + " busy, for " + f.count("readings above", above, "reading") + " of the metric."
 		f.between(s.Points[len(s.Points)-int(above.Number)].At, s.Points[len(s.Points)-1].At)
 		f.level(Inferred, "a platform's average per minute, which does not tell who waits")
 		f.Cause = "More work than the plan's CPUs can do, or starts that repeat."

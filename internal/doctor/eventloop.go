@@ -3,6 +3,7 @@ package doctor
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"brink/internal/evidence"
 )
@@ -29,7 +30,7 @@ const (
 var eventLoopBlocked = Rule{
 	Mode: EventLoopBlocked,
 	Needs: anyOf(evidence.HasRequests, evidence.HasPools, evidence.HasPlatformLog, evidence.HasContainers, evidence.HasListeners,
-		evidence.HasServerLog),
+		evidence.HasServerLog, evidence.HasMetrics),
 	Judge: func(l *look, a *answer) {
 		for i := range l.Pools {
 			if p := &l.Pools[i]; p.Seen == evidence.PoolLive && isLoop(p) {
@@ -40,6 +41,7 @@ var eventLoopBlocked = Rule{
 			rareStalls(l, a, &l.Requests[i])
 		}
 		saidStalls(l, a)
+		phaseStalls(l, a)
 		starvedProbe(l, a)
 		spinningLoop(l, a)
 	},
@@ -157,13 +159,17 @@ func (l *look) checks(r *evidence.Requests) (fast, slow, all, longest, timeOuts 
 	}
 	for i := range r.List {
 		q := &r.List[i]
-		if !r.Outside && !healthPath().MatchString(q.Path) {
+		// Inside, other requests may take long by themselves; from outside, those
+		// that ask for something in particular.
+		if !healthPath().MatchString(q.Path) && (!r.Outside || q.Asks) {
 			continue
 		}
 		one := evidence.Known(1, evidence.Events, evidence.Source{File: r.File, Line: q.Line})
 		all.Number++
 		late := strings.Contains(strings.ToLower(q.Outcome), "timeout") || strings.Contains(strings.ToLower(q.Outcome), "timed out")
 		switch {
+		case q.Seconds >= stallLeast && !healthPath().MatchString(q.Path) && served(r, q):
+			all.Number-- // it is slow by itself, and no health check
 		case late || q.Seconds >= stallLeast:
 			slow = slow.Plus(one)
 			if late {
@@ -179,6 +185,28 @@ func (l *look) checks(r *evidence.Requests) (fast, slow, all, longest, timeOuts 
 	at := evidence.Source{File: r.File}
 	fast.From, all.From = []evidence.Source{at}, []evidence.Source{at}
 	return fast, slow, all, longest, timeOuts
+}
+
+// inside is how far within another a request must lie for it to have been served
+// while the other was, clocks being what they are.
+const inside = 250 * time.Millisecond
+
+// served reports whether others of the same app began and ended quickly while a
+// request was under way: a loop that stands still serves nobody.
+func served(r *evidence.Requests, slow *evidence.Request) bool {
+	began := slow.At.Add(-time.Duration(slow.Seconds * float64(time.Second)))
+	n := 0
+	for i := range r.List {
+		q := &r.List[i]
+		if q.App != slow.App || q.Seconds < 0 || q.Seconds > fastMost || q.At.IsZero() {
+			continue
+		}
+		start := q.At.Add(-time.Duration(q.Seconds * float64(time.Second)))
+		if start.After(began.Add(inside)) && q.At.Before(slow.At.Add(-inside)) {
+			n++
+		}
+	}
+	return n >= 2
 }
 
 // healthPath are paths that do nothing but answer.
@@ -199,7 +227,7 @@ func (l *look) longestSilence() evidence.Value {
 // its health check in time.
 func starvedProbe(l *look, a *answer) {
 	late := probeTimeouts(l)
-	if len(late) == 0 || l.poolSize().Known || len(l.Pools) > 0 {
+	if len(late) == 0 || severalApps(late) || l.poolSize().Known || len(l.Pools) > 0 {
 		return
 	}
 	if _, small := l.smallQuota(); small || len(l.EventsOf(evidence.OOMKill, evidence.PodOOMKilled)) > 0 {
@@ -217,6 +245,16 @@ func starvedProbe(l *look, a *answer) {
 		}
 	}
 	a.found(starvedFinding(l, late, used))
+}
+
+// severalApps reports whether events are of so many apps that no one loop can be
+// behind them.
+func severalApps(events []*evidence.Event) bool {
+	apps := map[string]bool{}
+	for _, e := range events {
+		apps[e.App] = true
+	}
+	return len(apps) >= 3
 }
 
 func starvedFinding(l *look, late []*evidence.Event, used evidence.Value) *Finding {

@@ -230,6 +230,9 @@ func behindQueue(l *look, full []*evidence.Event) *Finding {
 	return f
 }
 
+// starvedLines: one late heartbeat may be a start or a pause of the machine.
+const starvedLines = 3
+
 // waitingInside judges what waits for something inside the app: a connection of
 // a pool, or a thread.
 func waitingInside(l *look) *Finding {
@@ -252,12 +255,15 @@ func waitingInside(l *look) *Finding {
 		if e.Elapsed.Known {
 			f.What += ", each after " + f.n("waited", e.Elapsed)
 		}
+		if e.Limit.Known {
+			f.What += ", from a pool of " + f.n("pool size", e.Limit)
+		}
 		f.What += "."
 		f.Cause = "All connections of the pool are in use: queries that take long, connections that are not given back, or more workers than connections."
 		f.Now = []string{"See which queries run (the database's list of sessions), and how long."}
 		f.Properly = []string{"Give queries a time-out; find the code that keeps connections.", "More connections only if the database has room for them: instances × pool must stay below its maximum."}
 		f.not("a database that cannot be reached", "a connection from the pool was waited for, not a connect")
-	case len(starved) > 0:
+	case len(starved) >= starvedLines:
 		f.What = "The thread pool is starved, by the server's own word, in " + f.count("lines", countOf(starved), "line") + "."
 		f.Cause = "Work that blocks (sync over async) holds the threads; further ones are added slowly."
 		f.Now = []string{"Raise the minimum of threads as a stopgap."}

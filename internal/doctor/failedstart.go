@@ -11,8 +11,9 @@ import (
 
 var failedStart = Rule{
 	Mode:  FailedStart,
-	Needs: anyOf(evidence.HasPlatformLog, evidence.HasServerLog),
+	Needs: anyOf(evidence.HasPlatformLog, evidence.HasServerLog, evidence.HasContainers),
 	Judge: func(l *look, a *answer) {
+		neverRan(l, a)
 		if f := refusedProbe(l); f != nil {
 			a.found(f)
 		}
@@ -88,10 +89,16 @@ func portTaken(t *try) *Finding {
 }
 
 func noImage(t *try) *Finding {
-	f := &Finding{Subject: t.app}
+	f := noImageFinding(t.app)
 	f.What = "The image cannot be pulled (" + f.count("failed pulls", countOf(t.pull), "line") + ")."
 	f.between(stretch(t.pull))
 	f.level(Observed, "the platform's own log says so")
+	return f
+}
+
+// noImageFinding is what holds of every image that cannot be pulled.
+func noImageFinding(subject string) *Finding {
+	f := &Finding{Subject: subject}
 	f.Cause = "A wrong name or tag, missing credentials, or a registry that cannot be reached."
 	f.not("the app", "it was never started")
 	f.Now = []string{"Pull the same name by hand with the same credentials."}
@@ -134,6 +141,9 @@ func earlyExit(l *look, t *try) *Finding {
 // still at work, or nothing listens at all.
 func judgeSilence(l *look, a *answer, t *try) {
 	asked, askedAt := t.asked()
+	if asked == 0 {
+		asked, askedAt = l.askedBySetting()
+	}
 	doors := l.doors(t)
 	right := slices.IndexFunc(doors, func(d door) bool { return d.port == asked })
 	switch {
@@ -261,6 +271,9 @@ func refusedProbe(l *look) *Finding {
 		f.What += ", and the platform ends the container for it"
 	}
 	f.What += "."
+	if doors := l.doors(&try{listens: l.EventsOf(evidence.Listening)}); elsewhere(doors, last.Port) {
+		f.What += " The app listens on port " + portNames(f, doors) + " instead."
+	}
 	f.between(stretch(refused))
 	f.level(Observed, "the platform's own events say so; why nobody listens, they do not say")
 	f.Cause = "The app listens on another port or on loopback, has not come to listen yet, or has ended."
@@ -269,4 +282,22 @@ func refusedProbe(l *look) *Finding {
 	f.Properly = []string{"Take port and check from one setting."}
 	f.Settle = []string{"The app's log, and ss -ltn inside the container."}
 	return f
+}
+
+// fewDoors: with more of them, nothing tells which is the app's.
+const fewDoors = 3
+
+// elsewhere reports whether the places where something listens are few, and none
+// is the port that is asked.
+func elsewhere(doors []door, asked int) bool {
+	return asked > 0 && len(doors) > 0 && len(doors) <= fewDoors && !slices.ContainsFunc(doors, func(d door) bool { return d.port == asked })
+}
+
+func portNames(f *Finding, doors []door) string {
+	var names []string
+	for _, d := range doors {
+		f.n("port listened on", evidence.Known(float64(d.port), evidence.NoUnit, d.from))
+		names = append(names, strconv.Itoa(d.port))
+	}
+	return strings.Join(names, ", ")
 }

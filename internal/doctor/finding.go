@@ -143,14 +143,16 @@ func (f *Finding) between(from, to time.Time) {
 	}
 }
 
-// lasting writes a length of time.
+// lasting writes a length of time, without parts that are 0.
 func lasting(d time.Duration) string {
 	text := d.Round(time.Second).String()
-	text = strings.TrimSuffix(text, "0s")
-	if strings.HasSuffix(text, "m") || strings.HasSuffix(text, "h0m") {
-		return strings.TrimSuffix(text, "0m")
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
 	}
-	return d.Round(time.Second).String()
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // over sets the stretch of two readings as what was seen.

@@ -18,8 +18,13 @@ const (
 
 var hiddenMemory = Rule{
 	Mode:  HiddenMemory,
-	Needs: anyOf(evidence.HasMeminfo),
-	Judge: judgeHiddenMemory,
+	Needs: anyOf(evidence.HasMeminfo, evidence.HasCgroupMem),
+	Judge: func(l *look, a *answer) {
+		judgeHiddenMemory(l, a)
+		for _, path := range l.CgroupPaths() {
+			cgroupTmpfs(l, a, path)
+		}
+	},
 }
 
 func judgeHiddenMemory(l *look, a *answer) {
@@ -95,9 +100,12 @@ func (l *look) unaccounted() evidence.Value {
 		func(m *evidence.Meminfo) evidence.Value { return m.Slab },
 		func(m *evidence.Meminfo) evidence.Value { return m.PageTables },
 		func(m *evidence.Meminfo) evidence.Value { return m.KernelStack },
-		func(m *evidence.Meminfo) evidence.Value { return m.SwapCached },
 	} {
 		rest = rest.Minus(l.meminfo(get))
+	}
+	// Without swap nothing is in its cache, and some files leave the line out.
+	if cached := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SwapCached }); cached.Known || !l.noSwap() {
+		rest = rest.Minus(cached)
 	}
 	if huge := l.hugePages(); huge.Known {
 		rest = rest.Minus(huge)

@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"brink/internal/evidence"
+	"brink/internal/phrase"
 )
 
 // ladder is a table whose rows put more and more on one plan.
@@ -40,9 +42,22 @@ func (l *look) ladders() []ladder {
 			s.named(t)
 			b.steps = append(b.steps, s)
 		}
+		if b.falls() {
+			slices.Reverse(b.steps)
+		}
 		all = append(all, b)
 	}
 	return all
+}
+
+// falls reports whether the table has the largest demand first.
+func (b *ladder) falls() bool {
+	for i := 1; i < len(b.steps); i++ {
+		if !(b.steps[i].demand() < b.steps[i-1].demand()) {
+			return false
+		}
+	}
+	return true
 }
 
 // named reads what a label such as "6x50MB" says of the demand.
@@ -51,8 +66,14 @@ func (s *step) named(t *evidence.Table) {
 	m := stepLabel().FindStringSubmatch(s.label)
 	if m == nil {
 		s.alloc = t.Value(s.row, "alloc")
-		if s.label == "" && s.alloc.Known {
+		switch {
+		case s.label != "":
+		case s.apps.Known:
+			s.label = phrase.Whole(s.apps.Number) + " apps"
+		case s.alloc.Known:
 			s.label = Show(s.alloc)
+		default:
+			s.label = "row " + strconv.Itoa(s.row+1)
 		}
 		return
 	}

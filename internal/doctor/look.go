@@ -188,6 +188,8 @@ func stallOf(c *evidence.Case, get func(*evidence.Reading) evidence.Pressure) st
 			avg300: c.Latest(value(func(s evidence.Stall) evidence.Value { return s.Avg300 })),
 		}
 		k.share = c.Rate(value(func(s evidence.Stall) evidence.Value { return s.Total })).Times(1e-4, evidence.Percent)
+		// The kernel adds up what it has put off every two seconds.
+		k.share.Number = min(k.share.Number, 100)
 		return k
 	}
 	return stall{

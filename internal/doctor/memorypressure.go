@@ -31,7 +31,7 @@ const (
 var memoryPressure = Rule{
 	Mode: MemoryPressure,
 	Needs: anyOf(evidence.HasMeminfo, evidence.HasMemoryPSI, evidence.HasReclaimRate, evidence.HasCgroupMem, evidence.HasVmstat,
-		evidence.HasMetrics),
+		evidence.HasMetrics, evidence.HasContainers, evidence.HasPlatformLog),
 	Judge: func(l *look, a *answer) {
 		if l.frozen() {
 			a.cannotTell(Source, "The source does not move: uptime and counters are the same in both readings. It is no live /proc, and that nothing changed says nothing.",
@@ -43,6 +43,7 @@ var memoryPressure = Rule{
 			cgroupPressure(l, a, path)
 		}
 		planPressure(l, a)
+		evictions(l, a)
 	},
 }
 
@@ -247,6 +248,7 @@ func cgroupFinding(g *evidence.Cgroup, psi stall, high, hits, used evidence.Valu
 		f.Now = []string{"Raise or lift memory.high (MemoryHigh= of the unit), or restart what is in it."}
 		f.Properly = []string{"Set memory.high above the working set at its peak, with memory.max above it, so that the end is a restart and not a standstill."}
 	} else {
+		f.not("a machine that is short of memory", "these are the stalls of this cgroup, at its own limit; the machine may have memory left")
 		f.Now = []string{"Raise the limit, or restart what grew in it."}
 		f.Properly = []string{"Set the limit by workers × memory of one at its peak, with a reserve for starts."}
 	}
@@ -259,7 +261,11 @@ func cgroupRoom(a *answer, g *evidence.Cgroup, used evidence.Value) {
 	var w words
 	limit := g.Memory.Max
 	m := &g.Memory
-	anon := m.Anon.PercentOf(limit.Value)
+	stuck := m.Anon
+	if m.Shmem.Known {
+		stuck = stuck.Plus(m.Shmem) // tmpfs counts as file, and cannot be dropped
+	}
+	anon := stuck.PercentOf(limit.Value)
 	switch {
 	case !g.Own && g.Server == "" && (limit.Unlimited || used.Below(100-lowHeadroom)):
 	case limit.Unlimited && m.Current.Known:
@@ -268,7 +274,7 @@ func cgroupRoom(a *answer, g *evidence.Cgroup, used evidence.Value) {
 	case used.Below(100 - lowHeadroom):
 		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit ("+w.n("memory.current", m.Current)+" of "+w.n("limit", limit.Value)+").", &w)
 	case anon.Below(100 - lowHeadroom):
-		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit, but only "+w.n("anonymous memory", m.Anon)+" ("+w.n("anonymous share", anon)+
+		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit, but only "+w.n("anonymous memory", stuck)+" ("+w.n("anonymous share", anon)+
 			") of that cannot be freed; the rest is cache. That is in order unless refaults or major faults grow.", &w)
 	default:
 		a.suspect(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit of "+w.n("limit", limit.Value)+".",
@@ -281,48 +287,4 @@ func cgroupTitle(g *evidence.Cgroup) string {
 		return "This cgroup"
 	}
 	return "Cgroup " + g.Path
-}
-
-// planPressure reads MemoryPercentage of a plan.
-func planPressure(l *look, a *answer) {
-	for _, s := range l.SeriesOf("MemoryPercentage") {
-		var w words
-		last, top := s.Last(), s.Max()
-		above := lastingAbove(s, planRisk)
-		switch {
-		case above.Known && !l.headroom.AtLeast(lowHeadroom):
-			f := &Finding{}
-			f.What = "The plan's memory is " + f.n("MemoryPercentage", last) + " in use, and was above " + decimals(planRisk) + " % for " + f.count("readings above", above, "reading") + " of the metric."
-			f.see("highest MemoryPercentage", top)
-			f.level(Inferred, "a platform's average per minute, not the kernel's own figures")
-			f.between(s.Points[0].At, s.Points[len(s.Points)-1].At)
-			f.Cause = "More is in use than leaves room for a start; the metric counts what cannot be freed (1 − MemAvailable / MemTotal)."
-			f.not("harmless cache", "on Linux plans the metric leaves reclaimable cache out")
-			pressureAdvice(f)
-			f.Settle = []string{"/proc/pressure/memory and /proc/vmstat twice, from inside the app."}
-			a.found(f)
-		case last.Below(planWatch) && top.Below(planRisk):
-			a.fine(Memory, "MemoryPercentage is "+w.n("MemoryPercentage", last)+", at most "+w.n("highest MemoryPercentage", top)+".", &w)
-		case l.headroom.AtLeast(lowHeadroom):
-			a.note(Memory, "MemoryPercentage is "+w.n("MemoryPercentage", last)+", at most "+w.n("highest MemoryPercentage", top)+".", &w)
-		default:
-			a.suspect(Memory, "MemoryPercentage is "+w.n("MemoryPercentage", last)+", at most "+w.n("highest MemoryPercentage", top)+". Above 80 the figure alone tells little: it can stand still while the kernel swaps.",
-				"/proc/vmstat twice and /proc/pressure/memory from inside the app; start times.", &w)
-		}
-	}
-}
-
-// lastingAbove counts the points above x at the end of a series; missing with
-// fewer than five, for a minute is no state.
-func lastingAbove(s *evidence.Series, x float64) evidence.Value {
-	n := 0
-	for i := len(s.Points) - 1; i >= 0 && s.Points[i].Number >= x; i-- {
-		n++
-	}
-	if n < 5 {
-		return evidence.Missing(evidence.NotSeen, "it is not above for long", s.From)
-	}
-	from := s.From
-	from.Line = s.Points[len(s.Points)-n].Line
-	return evidence.Known(float64(n), evidence.Events, from)
 }

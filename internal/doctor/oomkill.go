@@ -101,6 +101,7 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 		f.What += "."
 	}
 	f.between(stretch(kills))
+	f.What += l.longOver(f, last)
 	f.level(Observed, "the kernel's own log says so")
 	if last.OOMGlobal == evidence.Yes {
 		f.Cause = "The machine's memory and swap were used up; the kernel takes the process with the highest score, which need not be the one that grew."
@@ -136,6 +137,17 @@ func recurring(l *look, before []*evidence.Event) bool {
 	}
 	age, ok := l.age(last)
 	return n >= again && ok && age <= againSince
+}
+
+// longOver says of an event that was long before the end of the evidence that it
+// lies in the past; otherwise it is empty.
+func (l *look) longOver(f *Finding, e *evidence.Event) string {
+	_, to := l.Interval()
+	if e.At.IsZero() || to.Sub(e.At) <= justNow {
+		return ""
+	}
+	f.not("a state that lasts", "the evidence goes on for "+lasting(to.Sub(e.At))+" after it without another; whether memory is short now, it does not tell")
+	return " That was " + lasting(to.Sub(e.At)) + " before the evidence ends, and none followed."
 }
 
 // ago says when an event was.
@@ -228,6 +240,9 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 		f.see("restarts", l.Containers[i].Restarts)
 	}
 	f.between(stretch(events))
+	if len(events) > 0 && len(containers) == 0 {
+		f.What += l.longOver(f, events[len(events)-1])
+	}
 	f.level(Observed, "the platform's own account says so")
 	f.Cause = "The container needs more than its memory limit."
 	f.not("a crash of the program", "the platform names the reason")

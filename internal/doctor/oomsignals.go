@@ -40,6 +40,7 @@ func signalKills(l *look, a *answer) {
 		f.What += " " + strings.Join(signs, " ")
 	}
 	f.between(stretch(kills))
+	f.What += l.longOver(f, kills[len(kills)-1])
 	if len(signs) > 0 {
 		f.level(StronglySuggested, "kills from outside and a sign of full memory agree; no line of the kernel is there to prove it")
 	} else {

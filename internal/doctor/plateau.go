@@ -27,6 +27,8 @@ var memoryPlateau = Rule{
 		for _, b := range l.ladders() {
 			if f := tablePlateau(b); f != nil {
 				a.found(f)
+			} else {
+				b.calm(a)
 			}
 		}
 		if f := readingsPlateau(l); f != nil {
@@ -94,6 +96,27 @@ func tablePlateau(b ladder) *Finding {
 	plateauText(f)
 	f.level(Inferred, "a flat figure and a cost that grows, one repetition per step; swap and reclaim themselves were not seen")
 	return f
+}
+
+// calm says that a ladder is in order: memory has room in every step, nothing
+// fails, and neither starts nor CPU grow with what is put on the plan.
+func (b *ladder) calm(a *answer) {
+	first, last := b.steps[0], b.steps[len(b.steps)-1]
+	top, grows := first.memory, first.demand() < last.demand()
+	for _, s := range b.steps {
+		if !s.memory.Below(plateauLevel) || s.errors.Above(0) {
+			return
+		}
+		if s.memory.Number > top.Number {
+			top = s.memory
+		}
+	}
+	if !grows || !last.coldStart.Below(plateauCost*first.coldStart.Number) || last.cpu.Known && !last.cpu.Below(plateauCost*first.cpu.Number) {
+		return
+	}
+	var w words
+	a.fine(Memory, "From "+first.label+" to "+last.label+" memory is "+w.n("highest MemoryPercentage", top)+" at most, and starts take no longer ("+
+		w.n("start time, first", first.coldStart)+", "+w.n("start time, last", last.coldStart)+").", &w)
 }
 
 var reclaimColumn = expression(`(?i)^(pswp(in|out)|pgscan_|allocstall|swap_?used|psi_)`)

@@ -18,7 +18,7 @@ func live(server string, workers, busyShare, queued, queuedShare, oldest, servic
 		return evidence.Known(x, unit, from)
 	}
 	return evidence.Pool{
-		Server: server, Seen: evidence.PoolLive, From: from, Looks: 6, Workers: v(workers, evidence.Events), Busy: v(workers, evidence.Events),
+		Server: server, Seen: evidence.PoolLive, From: from, PID: 4321, Looks: 6, Workers: v(workers, evidence.Events), Busy: v(workers, evidence.Events),
 		BusyShare: v(busyShare, evidence.Percent), Queued: v(queued, evidence.Events), QueuedShare: v(queuedShare, evidence.Percent),
 		Oldest: v(oldest, evidence.Seconds), Service: v(service, evidence.Seconds), CPU: v(0.02, evidence.NoUnit), RSS: v(200<<20, evidence.Bytes),
 	}
@@ -45,11 +45,13 @@ func TestLivePools(t *testing.T) {
 		{"eight requests of 5 s at four sync workers, which is twice over", live("gunicorn sync", 4, 100, 4, 100, 4.9, 5), ""},
 		{"twelve of them", live("gunicorn sync", 4, 100, 8, 100, 9.1, 5), WorkerExhaustion},
 		{"twelve of them, and no request has ended yet", live("gunicorn sync", 4, 100, 8, 100, 8, -1), WorkerExhaustion},
+		{"a burst at use 0.8, seen for a second", live("gunicorn gthread", 4, 100, 14, 100, 1.1, -1), ""},
 		{"use 0.8 with requests of 100 ms", live("gunicorn sync", 4, 80, 1, 42, 0.045, 0.1), ""},
 		{"use 0.5", live("php-fpm", 5, 50, 0, 12, -1, 0.1), ""},
 		{"a moment of use 0.8 with everything busy", live("Apache prefork", 4, 97, 2, 95, 0.08, 0.1), ""},
 		{"a long queue of short requests", live("uwsgi", 2, 100, 60, 100, 3.1, 0.1), WorkerExhaustion},
 		{"gthread with more requests than threads", live("gunicorn gthread", 8, 100, 16, 100, 12, 5), WorkerExhaustion},
+		{"a slow answer at a pool with room", live("gunicorn sync", 4, 60, 0, 17, -1, 2), ""},
 		{"a loop that stands", loop("Node.js", 3, 13.1), EventLoopBlocked},
 		{"a loop that turns", loop("Node.js", 0, -1), ""},
 		{"a loop with one connection of this moment", loop("uvicorn", 1, 0.02), ""},
@@ -64,6 +66,20 @@ func TestLivePools(t *testing.T) {
 		}
 		if c.want == "" && r.Verdict != Healthy {
 			t.Errorf("%s: %s, want healthy", c.name, r.Verdict)
+		}
+	}
+}
+
+// Requests that wait although workers are free, or where nothing tells what
+// workers do, are no finding and nothing to call healthy: the workers may be
+// booting again and again.
+func TestARequestThatNobodyTakesIsNotHealthy(t *testing.T) {
+	booting, hidden := live("gunicorn sync", 1, 0, 1, 100, 12, -1), loop("", 4, 40)
+	hidden.PID = 0
+	for name, p := range map[string]evidence.Pool{"idle workers": booting, "hidden processes": hidden} {
+		r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}, Readings: []evidence.Reading{{Listeners: loop("", 1, 1).Sockets}}})
+		if len(r.Findings) > 0 || r.Verdict != Unknown || len(r.Unsure) == 0 {
+			t.Errorf("%s: %s, %v, want no finding and no verdict", name, r.Verdict, modesFound(r))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ var restartCascade = Rule{
 // ends are restarts and failed starts, by app.
 func (l *look) ends() map[string][]*evidence.Event {
 	ends := map[string][]*evidence.Event{}
-	for _, e := range l.EventsOf(evidence.ContainerExited, evidence.StartTimeout, evidence.ContainerKilled, evidence.BackOff, evidence.PodOOMKilled,
+	for _, e := range l.EventsOf(evidence.ContainerExited, evidence.StartTimeout, evidence.PingFailed, evidence.ContainerKilled, evidence.BackOff, evidence.PodOOMKilled,
 		evidence.ContainerStarted) {
 		if e.Kind == evidence.ContainerStarted && e.Reason != "restart" && e.Reason != "restarted" {
 			continue
@@ -45,16 +46,19 @@ func (l *look) ends() map[string][]*evidence.Event {
 	return ends
 }
 
-// judgeCascade looks for rounds in which several apps end together.
-func judgeCascade(l *look, a *answer) {
-	if f := ladderCascade(l); f != nil {
-		a.found(f)
-		return
-	}
+// cascade is what rounds of restarts there were.
+type cascade struct {
+	apps   map[string]bool // that were in one
+	most   int             // apps in the largest
+	rounds int
+	ends   []*evidence.Event
+}
+
+// rounds finds the moments in which several apps, and most of those that end at
+// all, end together.
+func (l *look) rounds() cascade {
+	c := cascade{apps: map[string]bool{}}
 	ends := l.ends()
-	if len(ends) < 2 {
-		return
-	}
 	var all []*evidence.Event
 	app := map[*evidence.Event]string{}
 	for name, list := range ends {
@@ -68,28 +72,39 @@ func judgeCascade(l *look, a *answer) {
 	slices.SortFunc(all, func(x, y *evidence.Event) int {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(app[x], app[y]))
 	})
-	var seen []*evidence.Event
-	most, count := 0, 0
 	for i := 0; i < len(all); {
 		j, names := i, map[string]bool{}
 		for ; j < len(all) && all[j].At.Sub(all[i].At) <= together; j++ {
 			names[app[all[j]]] = true
 		}
 		if len(names) >= 2 && 2*len(names) >= len(ends) {
-			count++
-			most = max(most, len(names))
-			seen = append(seen, all[i:j]...)
+			c.rounds++
+			c.most = max(c.most, len(names))
+			c.ends = append(c.ends, all[i:j]...)
+			maps.Copy(c.apps, names)
 		}
 		i = j
 	}
-	if count < rounds {
+	if c.rounds < rounds {
+		return cascade{}
+	}
+	return c
+}
+
+func judgeCascade(l *look, a *answer) {
+	if f := ladderCascade(l); f != nil {
+		a.found(f)
+		return
+	}
+	c := l.rounds()
+	if c.rounds == 0 {
 		return
 	}
 	f := &Finding{}
-	where := []evidence.Source{seen[0].From, seen[len(seen)-1].From}
-	f.What = "Apps restart together, again and again: " + f.n("apps in a round", evidence.Known(float64(most), evidence.Events, where...)) + " apps in " +
-		f.n("rounds", evidence.Known(float64(count), evidence.Events, where...)) + " rounds, " + f.count("restarts", countOf(seen), "restart") + " in all."
-	f.between(stretch(seen))
+	where := []evidence.Source{c.ends[0].From, c.ends[len(c.ends)-1].From}
+	f.What = "Apps restart together, again and again: " + f.n("apps in a round", evidence.Known(float64(c.most), evidence.Events, where...)) + " apps in " +
+		f.n("rounds", evidence.Known(float64(c.rounds), evidence.Events, where...)) + " rounds, " + f.count("restarts", countOf(c.ends), "restart") + " in all."
+	f.between(stretch(c.ends))
 	f.level(Observed, "the platform's own log has the restarts, app by app")
 	f.not("a fault of one app", "several apps end within a minute of each other, each round")
 	cascadeText(f)
@@ -140,17 +155,13 @@ var crashLoop = Rule{
 }
 
 func judgeCrashLoop(l *look, a *answer) {
-	ends := l.ends()
-	names := make([]string, 0, len(ends))
-	for name := range ends {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	ends, together := l.ends(), l.rounds()
+	names := slices.Sorted(maps.Keys(ends))
 	found := false
 	for _, name := range names {
 		list := ends[name]
 		backOff := slices.ContainsFunc(list, func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
-		if !backOff && len(list) < loopExits {
+		if !backOff && len(list) < loopExits || together.apps[name] { // a cascade tells of them all
 			continue
 		}
 		a.found(loopFinding(l, name, list))
@@ -170,15 +181,69 @@ func judgeCrashLoop(l *look, a *answer) {
 		}
 	}
 	for i := range l.Containers {
-		c := &l.Containers[i]
-		if c.Restarts.AtMost(0) && (c.State == "running" || c.State == "Running") && c.OOMKilled != evidence.Yes {
-			var w words
-			a.fine(Starts, strings.TrimSpace("The container "+c.Name)+" runs and was never restarted ("+w.count("restarts", c.Restarts, "restart")+").", &w)
-		}
-		if c.Reason == "CrashLoopBackOff" || c.Restarts.AtLeast(loopExits) && (len(probeTimeouts(l)) > 0 || c.LastExitCode.Above(0)) {
-			a.found(containerLoop(l, c))
-		}
+		judgeRestarts(l, a, &l.Containers[i])
 	}
+}
+
+// judgeRestarts judges what a platform counts of one container.
+func judgeRestarts(l *look, a *answer, c *evidence.Container) {
+	runs := strings.EqualFold(c.State, "running") && c.OOMKilled != evidence.Yes
+	fails := len(probeTimeouts(l)) > 0 || c.LastExitCode.Above(0) || c.ExitCode.Above(0) || c.State == "restarting"
+	var w words
+	name := strings.TrimSpace("The container " + c.Name)
+	switch {
+	case c.Reason == "CrashLoopBackOff" || c.Restarts.AtLeast(loopExits) && fails || c.State == "restarting" && !c.Restarts.Known:
+		a.found(containerLoop(l, c))
+	case !runs:
+	case c.Restarts.AtMost(0):
+		a.fine(Starts, name+" runs and was never restarted ("+w.count("restarts", c.Restarts, "restart")+").", &w)
+	case c.Restarts.Below(loopExits) && c.Ready != evidence.No && endedInOrder(c):
+		text := name + " runs; it was restarted " + w.count("restarts", c.Restarts, "time") + ", the last time after exit code " + w.n("exit code", c.LastExitCode)
+		if !c.Started.IsZero() {
+			text += ", and runs since " + c.Started.UTC().Format("2006-01-02 15:04:05")
+		}
+		a.fine(Starts, text+".", &w)
+	case c.Restarts.Below(loopExits) && l.settled(c):
+		since := w.n("since the last restart", c.SinceRestart) + " ago"
+		if !c.Started.IsZero() {
+			since = "at " + c.Started.UTC().Format("2006-01-02 15:04:05")
+		}
+		a.note(Starts, name+" was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+", the last time "+since+".", &w)
+	case c.Restarts.AtLeast(1):
+		a.suspect(Starts, name+" runs, and was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+"; when and why is not told.",
+			"The same state an hour later, its log before the last end (kubectl logs --previous), and the events.", &w)
+	}
+}
+
+// settledAfter is how long a container must have run since its last restart for
+// that to be over. The longest back-off is 5 min, and a run of 10 min resets it.
+//
+// https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
+const settledAfter = 10 * time.Minute
+
+// settled reports whether the evidence reaches so far beyond a container's
+// start that its restarts are over.
+func (l *look) settled(c *evidence.Container) bool {
+	_, to := l.Interval()
+	return !c.Started.IsZero() && to.Sub(c.Started) >= settledAfter || c.SinceRestart.AtLeast(settledAfter.Seconds())
+}
+
+// endedInOrder reports whether a container's last end was one that it was told
+// to make: it exits with 0, or by SIGTERM (143).
+func endedInOrder(c *evidence.Container) bool {
+	return c.LastExitCode.AtMost(0) && c.LastExitCode.AtLeast(0) || c.LastExitCode.AtLeast(143) && c.LastExitCode.AtMost(143)
+}
+
+// lastEnd tells how a container last ended.
+func lastEnd(c *evidence.Container, w *words) string {
+	text := ""
+	if v := c.LastExitCode.Else(c.ExitCode); v.Known {
+		text = ", the last time with exit code " + w.n("exit code", v)
+	}
+	if c.LastReason != "" {
+		text += " (" + c.LastReason + ")"
+	}
+	return text
 }
 
 // ownHeap judges a runtime that reached the limit of its own heap and ended.
@@ -239,7 +304,11 @@ func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 	real := slices.DeleteFunc(slices.Clone(ends), func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
 	f.What += " is started and ends again and again"
 	if len(real) > 0 {
-		f.What += " (" + f.count("ends", countOf(real), "end") + " here)"
+		f.What += " (" + f.count("ends", countOf(real), "end") + " here"
+		if code := real[len(real)-1].Code; code.Known {
+			f.What += ", the last with exit code " + f.n("exit code", code)
+		}
+		f.What += ")"
 	}
 	if len(real) < len(ends) {
 		f.What += "; the platform waits longer before each new start (back-off)"
@@ -253,15 +322,14 @@ func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 
 func containerLoop(l *look, c *evidence.Container) *Finding {
 	f := &Finding{Subject: c.Name}
-	f.What = "The container was restarted " + f.count("restarts", c.Restarts, "time")
-	if c.LastExitCode.Known {
-		f.What += ", the last time after exit code " + f.n("exit code", c.LastExitCode)
+	f.What = strings.TrimSpace("The container " + c.Name)
+	if c.Restarts.Known {
+		f.What += " was restarted " + f.count("restarts", c.Restarts, "time")
+	} else {
+		f.What += " ends and is started again"
 	}
-	if c.LastReason != "" {
-		f.What += " (" + c.LastReason + ")"
-	}
-	f.What += "."
-	f.Span = "in all since the pod was made; how often now is not told"
+	f.What += lastEnd(c, &f.words) + "."
+	f.Span = "in all since it was made; how often now is not told"
 	f.level(Observed, "the platform counts it")
 	loopCause(l, f)
 	return f

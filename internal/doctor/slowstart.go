@@ -21,6 +21,7 @@ var slowStart = Rule{
 		for _, t := range l.tries() {
 			judgeSlowStart(l, a, t)
 		}
+		slowByItself(l, a)
 		slowLadder(l, a)
 	},
 }
@@ -107,6 +108,31 @@ func limitTooShort(l *look, t *try) *Finding {
 	return f
 }
 
+// slowByItself judges what the app's framework says of its own start, where no
+// platform has timed it.
+func slowByItself(l *look, a *answer) {
+	if len(a.findings) > 0 {
+		return
+	}
+	var last *evidence.Event
+	for _, e := range l.EventsOf(evidence.WorkerReady) {
+		if e.Elapsed.Known && (last == nil || e.Elapsed.Number > last.Elapsed.Number) {
+			last = e
+		}
+	}
+	switch {
+	case last == nil:
+	case last.Elapsed.AtLeast(slowBoot):
+		t := &try{app: last.App, ready: []*evidence.Event{last}}
+		f := slowButUp(l, t, last.Elapsed)
+		f.level(Observed, "the app's own log says how long its start took")
+		a.found(f)
+	default:
+		var w words
+		a.fine(Starts, "The app says that its start took "+w.n("start time", last.Elapsed)+" at most.", &w)
+	}
+}
+
 func slowButUp(l *look, t *try, took evidence.Value) *Finding {
 	f := &Finding{Subject: t.app}
 	f.What = "The app needed " + f.n("start time", took) + " to start; it is up now."
@@ -149,7 +175,11 @@ func slowLadder(l *look, a *answer) {
 			continue
 		}
 		f := &Finding{}
-		f.What = "Starts take " + f.n("start time, last", last) + " where they took " + f.n("start time, first", first) + " (" + t.Rows[lastRow].Label + ")."
+		f.What = "Starts take " + f.n("start time, last", last) + " where they took " + f.n("start time, first", first)
+		if label := t.Rows[lastRow].Label; label != "" {
+			f.What += " (" + label + ")"
+		}
+		f.What += "."
 		f.level(Observed, "each figure is of one step; one repetition carries no more")
 		f.Cause = "Each start has to wait for memory that others hold."
 		f.not("slower code", "the app is the same in all steps")

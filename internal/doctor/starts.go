@@ -41,6 +41,9 @@ func (l *look) tries() []*try {
 	}
 	for _, e := range l.EventsOf(evidence.StartTimeout, evidence.PingFailed, evidence.ContainerExited, evidence.StartWaiting, evidence.ContainerReady,
 		evidence.ContainerCreated, evidence.PullFailed) {
+		if e.Origin == evidence.FromSystem {
+			continue // a unit that systemd starts again is no platform's start
+		}
 		t := of(siteName(e.App))
 		switch e.Kind {
 		case evidence.StartTimeout:
@@ -123,6 +126,18 @@ func (t *try) asked() (int, evidence.Source) {
 			if list[i].Port > 0 {
 				return list[i].Port, list[i].From
 			}
+		}
+	}
+	return 0, evidence.Source{}
+}
+
+// askedBySetting is the port that a setting names, 0 if none does.
+//
+// https://learn.microsoft.com/azure/app-service/reference-app-settings
+func (l *look) askedBySetting() (int, evidence.Source) {
+	for _, name := range []string{"WEBSITES_PORT", "PORT"} {
+		if s, ok := l.Config.Setting(name); ok && s.Value.Above(0) {
+			return int(s.Value.Number), s.From
 		}
 	}
 	return 0, evidence.Source{}

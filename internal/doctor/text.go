@@ -184,9 +184,10 @@ func (p *printer) row(name, text string) {
 	p.line(name+strings.Repeat(" ", max(label-utf8.RuneCountInString(name), 0))+" ", text)
 }
 
-// line wraps text after lead; the lines after the first stand under it.
+// line wraps text after lead; the lines after the first stand under it, and
+// never where headings begin, which text of the evidence could pass for.
 func (p *printer) line(lead, text string) {
-	pad := strings.Repeat(" ", utf8.RuneCountInString(lead))
+	pad := strings.Repeat(" ", max(utf8.RuneCountInString(lead), 2))
 	line, empty := lead, true
 	for _, word := range strings.Fields(text) {
 		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.width {

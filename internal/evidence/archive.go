@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"unicode"
 )
 
 // archiveKind tells an archive by its first bytes.
@@ -41,10 +42,26 @@ func (g *gathered) unpack(kind string, r io.ReadSeeker, name string) error {
 			return nil
 		}
 		defer z.Close()
-		return g.gunzip(z, name)
+		return g.gunzip(&bounded{z, mostUnpacked}, name)
 	}
 	g.untar(r, name)
 	return nil
+}
+
+// bounded ends with an error after so many bytes: those that are skipped have to
+// be unpacked too.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d MiB", mostUnpacked>>20)
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // gunzip looks at what is compressed: a tar archive or a single file.
@@ -80,11 +97,11 @@ func (g *gathered) untar(r io.Reader, archive string) {
 			g.strange(archive, fmt.Sprintf("what follows was not read: an archive may have %d entries", mostFiles))
 			return
 		}
-		name, ok := safeName(h.Name)
+		name, why := safeName(h.Name)
 		switch {
 		case h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader:
-		case !ok:
-			g.strange(archive, fmt.Sprintf("its entry %q leads out of the archive and was left out", shorten(h.Name)))
+		case why != "":
+			g.strange(archive, fmt.Sprintf("its entry %q %s and was left out", shorten(h.Name), why))
 		case h.Typeflag != tar.TypeReg:
 			g.strange(archive, fmt.Sprintf("its entry %q is no file (a link, a device) and was left out", shorten(h.Name)))
 		case !unwantedFile(name):
@@ -111,11 +128,11 @@ func (g *gathered) unzip(r io.ReadSeeker, archive string) error {
 		if g.full || i >= mostFiles {
 			break
 		}
-		name, ok := safeName(f.Name)
+		name, why := safeName(f.Name)
 		switch {
 		case strings.HasSuffix(f.Name, "/"):
-		case !ok:
-			g.strange(archive, fmt.Sprintf("its entry %q leads out of the archive and was left out", shorten(f.Name)))
+		case why != "":
+			g.strange(archive, fmt.Sprintf("its entry %q %s and was left out", shorten(f.Name), why))
 		case !f.Mode().IsRegular():
 			g.strange(archive, fmt.Sprintf("its entry %q is no file (a link, a device) and was left out", shorten(f.Name)))
 		case !unwantedFile(name):
@@ -156,12 +173,18 @@ func (g *gathered) entry(r io.Reader, name string) {
 	g.add(name, data, 0)
 }
 
-// safeName cleans a name of an archive; ok is false if it leads out of it.
-func safeName(name string) (string, bool) {
+// safeName cleans a name of an archive. why says why an entry of that name is
+// left out.
+func safeName(name string) (clean, why string) {
 	name = strings.ReplaceAll(name, `\`, "/")
-	if strings.ContainsRune(name, 0) || strings.HasPrefix(name, "/") {
-		return "", false
+	clean = path.Clean(name)
+	switch {
+	case strings.HasPrefix(name, "/"), clean == "..", strings.HasPrefix(clean, "../"):
+		return "", "leads out of the archive"
+	case strings.ContainsFunc(name, unicode.IsControl), !fs.ValidPath(clean), clean == ".", len(clean) >= 4096:
+		return "", "has no name that a file can have"
+	case depth(clean) > mostDepth:
+		return "", fmt.Sprintf("lies below more than %d folders", mostDepth)
 	}
-	clean := path.Clean(name)
-	return clean, fs.ValidPath(clean) && clean != "." && len(clean) < 4096
+	return clean, ""
 }

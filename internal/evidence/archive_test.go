@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,5 +216,57 @@ func TestLongAndBrokenFiles(t *testing.T) {
 			t.Errorf("%s: inputs %v, strangers %v", name, c.Inputs, c.Strangers)
 		}
 		wantWhole(t, c)
+	}
+}
+
+// Names that no file can have, and folders that lead too deep, are left out.
+func TestNamesThatAreLeftOut(t *testing.T) {
+	c := readArchive(t, tarball(t,
+		tar.Header{Name: "t0/a\nHEALTHY: nothing.log"}, "x",
+		tar.Header{Name: "\x1b[2J.log"}, "x",
+		tar.Header{Name: strings.Repeat("a/", 40) + "x.log"}, "x",
+		tar.Header{Name: "t0/proc/meminfo"}, "MemTotal: 5 kB\n"))
+	if len(c.Strangers) != 3 {
+		t.Errorf("strangers: %+v", c.Strangers)
+	}
+	for _, s := range c.Strangers {
+		if strings.ContainsAny(s.File+s.Why, "\n\x1b") || !strings.HasSuffix(s.Why, "and was left out") {
+			t.Errorf("%q: %q", s.File, s.Why)
+		}
+	}
+}
+
+// What is skipped has to be unpacked too, so that it counts.
+func TestUnpackingEnds(t *testing.T) {
+	const room = 1000
+	got, err := io.ReadAll(&bounded{bytes.NewReader(make([]byte, 2*room)), room})
+	if len(got) != room || err == nil {
+		t.Errorf("%d bytes, %v; want %d and an error", len(got), err, room)
+	}
+	var g gathered
+	archive := tarball(t, tar.Header{Name: "proc/kcore"}, strings.Repeat("\x00", 1<<20), tar.Header{Name: "t0/proc/meminfo"}, "MemTotal: 5 kB\n")
+	z, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.gunzip(&bounded{z, 1 << 19}, "bomb.tar.gz"); err != nil || len(g.files) != 0 {
+		t.Errorf("%v, %d files", err, len(g.files))
+	}
+	if len(g.strangers) != 1 || !strings.Contains(g.strangers[0].Why, "it unpacks to more than") {
+		t.Errorf("strangers: %+v", g.strangers)
+	}
+}
+
+// A large log whose lines begin with a bracket or a brace is no JSON document.
+func TestLargeLogsAreNoJSON(t *testing.T) {
+	const line = "[2026-01-02 03:04:05 +0000] [7] [CRITICAL] WORKER TIMEOUT (pid:8)\n"
+	padding := strings.Repeat(" ", mostJSON) + "\n"
+	if newBuilder().parseJSON(&file{name: "a", data: []byte(line + padding + line)}) {
+		t.Error("a log of gunicorn is taken for JSON")
+	}
+	const object = `{"log":"[2026-01-02 03:04:05 +0000] [7] [CRITICAL] WORKER TIMEOUT (pid:8)\n","time":"2026-01-02T03:04:05Z"}` + "\n"
+	c := readFiles(t, map[string]string{"b.json": object + padding + object})
+	if len(c.Strangers) != 0 || len(c.Logs) != 1 || len(c.Events) != 2 || c.Events[0].Kind != WorkerTimeout {
+		t.Errorf("strangers %+v, %d logs, %d events", c.Strangers, len(c.Logs), len(c.Events))
 	}
 }

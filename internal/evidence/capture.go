@@ -189,7 +189,10 @@ func (g *capturedGroup) layOut(dir string, t *tree) ([]laidOut, error) {
 			cg.path = cgroupPath(below)
 			cg.shown = cg.path
 		}
-		if cg.path != "" && !slices.ContainsFunc(cgroups, func(o laidOut) bool { return o.path == cg.path }) && len(cgroups) < mostCgroups {
+		if cg.path != "" && !slices.ContainsFunc(cgroups, func(o laidOut) bool { return o.path == cg.path }) {
+			if len(cgroups) == mostCgroups {
+				continue
+			}
 			cgroups = append(cgroups, cg)
 		}
 		for _, name := range names {

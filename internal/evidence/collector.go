@@ -221,11 +221,11 @@ func (c *collector) redact(name, text string) string {
 }
 
 func (c *collector) meta(at time.Time, denied []string) readingMeta {
-	m := readingMeta{Kind: metaMagic, At: at.UTC(), Root: os.Geteuid() == 0, Container: c.inContainer() == Yes, View: ViewMachine, PageBytes: os.Getpagesize(), Denied: denied}
+	m := readingMeta{Kind: metaMagic, At: at.UTC(), Root: os.Geteuid() == 0, Container: c.container == Yes, View: ViewMachine, PageBytes: os.Getpagesize(), Denied: denied}
 	if m.Container {
 		m.View = ViewHost
 	}
-	if onLxcfs() {
+	if c.lxcfs {
 		m.View = ViewMixed
 	}
 	for _, g := range c.cgroups {
@@ -253,7 +253,7 @@ func (c *collector) write(w io.Writer) (CollectSummary, error) {
 	out := newBundleWriter(w)
 	pools := c.seenPools()
 	s.Servers = len(pools)
-	if log, err := kernelMessages(); err != nil {
+	if log, _, err := kernelMessages(); err != nil {
 		c.b.gap(HasKernelLog, reasonFor(err), err.Error(), Source{File: "/dev/kmsg"})
 	} else if err := out.file("kernel.log", s.To, c.kernelLog(log)); err != nil {
 		return s, err
@@ -272,15 +272,12 @@ func (c *collector) write(w io.Writer) (CollectSummary, error) {
 
 // kernelLog keeps the lines about killed and hung tasks. A log without any
 // still says that the kernel's log was read.
-func (c *collector) kernelLog(lines []string) []byte {
+func (c *collector) kernelLog(events []kernelMessage) []byte {
 	host, _ := os.Hostname()
 	var out strings.Builder
 	out.WriteString("[    0.000000] the kernel's log was read; its lines about killed and hung tasks follow\n")
-	for _, line := range lines {
-		if !kernelEvent(line) {
-			continue
-		}
-		line = redactText(line)
+	for i := range events {
+		line := redactText(events[i].stamped())
 		if host != "" && !c.o.KeepHost {
 			line = strings.ReplaceAll(line, host, c.o.Host)
 		}

@@ -15,21 +15,33 @@ var (
 		"min": "minimum", "minimum": "minimum", "total": "total", "sum": "total", "count": "count",
 		"p50": "p50", "p95": "p95", "p99": "p99", "median": "p50",
 	}
-	// columnNames are other names of Azure's metrics.
+	// columnNames are other names of Azure's metrics and of what tables of steps
+	// have, in small letters with underscores.
 	columnNames = map[string]string{
-		"memory": "MemoryPercentage", "mem": "MemoryPercentage", "memorypercentage": "MemoryPercentage",
-		"cpu": "CpuPercentage", "cpupercentage": "CpuPercentage", "errors_5xx": "Http5xx", "http5xx": "Http5xx", "5xx": "Http5xx",
+		"memory_percentage": "MemoryPercentage", "cpu_percentage": "CpuPercentage",
+		"memory": "MemoryPercentage", "mem": "MemoryPercentage", "memorypercentage": "MemoryPercentage", "memory_used": "MemoryPercentage",
+		"mem_used": "MemoryPercentage", "memory_usage": "MemoryPercentage", "mem_usage": "MemoryPercentage", "plan_memory": "MemoryPercentage",
+		"cpu": "CpuPercentage", "cpupercentage": "CpuPercentage", "cpu_usage": "CpuPercentage", "plan_cpu": "CpuPercentage",
+		"errors_5xx": "Http5xx", "http5xx": "Http5xx", "5xx": "Http5xx", "http_5xx": "Http5xx", "status_5xx": "Http5xx", "5xx_errors": "Http5xx",
+		"http_errors": "Http5xx", "server_errors": "Http5xx", "failed_requests": "Http5xx", "http_503": "Http5xx",
 		"latency": "AverageResponseTime", "avg_latency": "AverageResponseTime", "averageresponsetime": "AverageResponseTime",
+		"mean_latency": "AverageResponseTime", "avg_response_time": "AverageResponseTime",
 		"responsetime": "HttpResponseTime", "httpresponsetime": "HttpResponseTime",
 		"workingsetbytes": "WorkingSetBytes", "memoryworkingset": "MemoryWorkingSet", "restartcount": "RestartCount",
-		"usagenanocores": "UsageNanoCores", "httpqueuelength": "HttpQueueLength", "cold_start": "cold_start", "coldstart": "cold_start",
+		"usagenanocores": "UsageNanoCores", "httpqueuelength": "HttpQueueLength",
+		"cold_start": "cold_start", "coldstart": "cold_start", "cold_start_time": "cold_start", "startup": "cold_start",
+		"startup_time": "cold_start", "start_time": "cold_start", "time_to_ready": "cold_start", "boot_time": "cold_start",
+		"apps": "apps", "n_apps": "apps", "num_apps": "apps", "number_of_apps": "apps", "app_count": "apps", "running_apps": "apps",
+		"alloc": "alloc", "allocation": "alloc", "alloc_per_app": "alloc",
 	}
 )
 
 // columnOfName takes a heading apart: WorkingSetBytes_MB_avg is the average of
 // WorkingSetBytes in MB.
 func columnOfName(name string) Column {
-	c := Column{Name: name, Metric: strings.TrimSpace(name)}
+	// The portal's charts name the resource behind the metric.
+	metric, _, _ := strings.Cut(name, ", ")
+	c := Column{Name: name, Metric: strings.TrimSpace(metric)}
 	if open := strings.LastIndexByte(c.Metric, '('); open > 0 && strings.HasSuffix(c.Metric, ")") {
 		inside := strings.ToLower(c.Metric[open+1 : len(c.Metric)-1])
 		if unit, ok := columnUnits[inside]; ok {
@@ -52,13 +64,27 @@ func columnOfName(name string) Column {
 			break
 		}
 	}
-	if known, ok := columnNames[strings.ToLower(c.Metric)]; ok {
-		c.Metric = known
-	}
+	c.rename()
 	if c.Unit == "" {
 		c.Unit = usualUnit(c.Metric)
 	}
 	return c
+}
+
+// rename gives a column the usual name of what it holds. A share of memory or
+// of the CPUs is no amount of it.
+func (c *Column) rename() {
+	plain := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(c.Metric))
+	if c.Of == "count" {
+		plain += "_count"
+	}
+	known, ok := columnNames[plain]
+	if !ok {
+		known, ok = columnNames[strings.TrimSuffix(plain, "_count")]
+	}
+	if share := usualUnit(known) == "%"; ok && (!share || c.Unit == "" || c.Unit == "%") {
+		c.Metric = known
+	}
 }
 
 // usualUnit is the unit in which Azure gives a metric.

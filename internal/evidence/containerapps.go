@@ -1,6 +1,9 @@
 package evidence
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 var (
 	acaHead  = expression(`^(Warning|Normal|Error) +(\w+) +(.*)$`)
@@ -21,6 +24,23 @@ func containerAppsLine(l *logLine, _ *logState) (Event, bool) {
 	return containerAppsRow(l, m[1], m[2], m[3]), true
 }
 
+// containerAppsObject takes in a line of "az containerapp logs show --type
+// system", which is an object.
+func (r *logReader) containerAppsObject(n int, o object, at time.Time) {
+	message := firstText(o, "Msg")
+	l := &logLine{n: n, file: r.log.File, text: message, rest: message, at: at, bootSeconds: -1, app: shorten(firstText(o, "ReplicaName", "ContainerAppName"))}
+	r.log.Lines++
+	r.log.As, r.origin, r.log.Origin = "Container Apps system log", FromPlatform, FromPlatform
+	r.covers(l)
+	e := containerAppsRow(l, firstText(o, "Type"), firstText(o, "Reason"), message)
+	if times := l.number(firstText(o, "Count"), "Count", Events); times.Above(0) {
+		e.Times = times
+	}
+	if e.Kind != "" {
+		r.take(e, l)
+	}
+}
+
 func containerAppsRow(l *logLine, kind, reason, message string) Event {
 	e := l.event("", FromPlatform)
 	e.Reason = reason
@@ -31,12 +51,12 @@ func containerAppsRow(l *logLine, kind, reason, message string) Event {
 		e.Times = l.number(n[1], "consecutive times", Events)
 	}
 	switch reason {
-	case "ProbeFailed":
-		e.Kind = ProbeFailed
+	case "ProbeFailed", "ReplicaUnhealthy":
+		e.Kind, e.Reason = ProbeFailed, refusal(message, reason)
 		if n := acaAfter().FindStringSubmatch(message); n != nil {
 			e.Limit = l.number(n[1], "after", Seconds)
 		}
-	case "ContainerTerminated", "KillingContainer", "Killing":
+	case "ContainerTerminated", "KillingContainer", "Killing", "StoppingContainer":
 		e.Kind = ContainerKilled
 		if m := platformCode().FindStringSubmatch(message); m != nil {
 			e.Code = l.number(m[1], "exit code", NoUnit)
@@ -44,8 +64,11 @@ func containerAppsRow(l *logLine, kind, reason, message string) Event {
 		if strings.Contains(message, "OOM") {
 			e.Kind = PodOOMKilled
 		}
-		if strings.Contains(message, "ProbeFailure") {
+		switch {
+		case strings.Contains(message, "ProbeFailure"):
 			e.Reason = "ProbeFailure"
+		case reason == "StoppingContainer" && e.Probe == "":
+			e.Kind = ContainerStopped
 		}
 	case "ContainerCreated":
 		e.Kind = ContainerCreated
@@ -53,8 +76,8 @@ func containerAppsRow(l *logLine, kind, reason, message string) Event {
 		e.Kind = ContainerStarted
 	case "ContainerBackOff", "BackOff", "CrashLoopBackOff":
 		e.Kind = BackOff
-	case "ReplicaUnhealthy", "PullingImageFailed", "ImagePullFailure":
-		e.Kind = PlatformNote
+	case "PullingImageFailed", "ImagePullFailure", "ImagePullUnauthorized":
+		e.Kind = PullFailed
 	default:
 		if kind != "Normal" {
 			e.Kind = PlatformNote

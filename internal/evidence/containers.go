@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,7 @@ func dockerInspectJSON(b *builder, f *file, v any) (string, bool) {
 		one := Container{
 			Name: strings.TrimPrefix(shorten(textOf(at(c, "Name"))), "/"), Platform: FromDocker,
 			From: Source{File: f.name, Field: place}, State: textOf(state["Status"]), Health: textOf(at(state, "Health", "Status")),
+			Message:   redactText(shorten(textOf(state["Error"]))),
 			OOMKilled: jsonTri(state, "OOMKilled"), ExitCode: jsonNumber(f, c, NoUnit, place, "State", "ExitCode"),
 			Restarts: jsonNumber(f, c, Events, place, "RestartCount"),
 			Started:  kubeTime(textOf(state["StartedAt"])), Finished: kubeTime(textOf(state["FinishedAt"])),
@@ -76,32 +78,65 @@ func podJSON(b *builder, f *file, v any) (string, bool) {
 	for i, p := range items {
 		place := ""
 		if len(items) > 1 {
-			place = fmt.Sprintf("items[%d]", i)
+			place = fmt.Sprintf("items[%d].", i)
 		}
 		if kind := textOf(at(p, "kind")); kind != "" && kind != "Pod" {
 			continue
 		}
-		statuses := listAt(p, "status", "containerStatuses")
-		switch {
-		case statuses != nil:
-			place = strings.TrimPrefix(place+".status.containerStatuses", ".")
-		case listAt(p, "containerStatuses") != nil:
-			statuses = listAt(p, "containerStatuses")
-			place = strings.TrimPrefix(place+".containerStatuses", ".")
-		case objectAt(p, "lastState") != nil, at(p, "restartCount") != nil && objectAt(p, "state") != nil:
-			statuses = []any{p}
-		}
-		for j, s := range statuses {
-			found = true
-			at := place
-			if len(statuses) > 1 || place != "" {
-				at = fmt.Sprintf("%s[%d]", place, j)
-			}
-			b.c.Containers = append(b.c.Containers, kubeContainer(f, p, s, at))
-		}
-		b.podSpec(f, p, place)
+		found = b.onePod(f, p, place) || found
 	}
 	return "Kubernetes pods", found
+}
+
+// onePod takes in a pod, or a status of a container without its pod.
+func (b *builder) onePod(f *file, pod any, place string) bool {
+	b.podState(f, pod, place+"status")
+	found := textOf(at(pod, "kind")) == "Pod" && objectAt(pod, "status") != nil
+	take := func(list []any, at string) {
+		for j, s := range list {
+			found = true
+			b.c.Containers = append(b.c.Containers, kubeContainer(f, pod, s, fmt.Sprintf("%s%s[%d]", place, at, j)))
+		}
+	}
+	statuses := listAt(pod, "status", "containerStatuses")
+	switch {
+	case statuses != nil:
+		take(statuses, "status.containerStatuses")
+	case listAt(pod, "containerStatuses") != nil:
+		take(listAt(pod, "containerStatuses"), "containerStatuses")
+	case objectAt(pod, "lastState") != nil, at(pod, "restartCount") != nil && objectAt(pod, "state") != nil:
+		found = true
+		b.c.Containers = append(b.c.Containers, kubeContainer(f, pod, pod, strings.TrimSuffix(place, ".")))
+	}
+	// One that is done tells nothing of the present.
+	take(slices.DeleteFunc(slices.Clone(listAt(pod, "status", "initContainerStatuses")), func(s any) bool {
+		return objectAt(s, "state", "terminated") != nil && !jsonNumber(f, s, Events, "", "restartCount").Above(0)
+	}), "status.initContainerStatuses")
+	b.podSpec(f, pod, place)
+	return found
+}
+
+// podState makes events of what a pod as a whole says: it was evicted, or no
+// node takes it.
+//
+// https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+func (b *builder) podState(f *file, pod any, place string) {
+	status := objectAt(pod, "status")
+	e := Event{Origin: FromKubernetes, App: shorten(textOf(at(pod, "metadata", "name"))), From: Source{File: f.name, Field: place}}
+	if textOf(status["reason"]) == "Evicted" {
+		e.Kind, e.Reason = Evicted, shorten(textOf(status["message"]))
+		e.Text = e.Reason
+		b.event(e)
+		b.c.Containers = append(b.c.Containers, Container{Name: e.App, From: e.From, Platform: FromKubernetes, State: "terminated", Reason: "Evicted", Message: e.Reason})
+	}
+	for _, c := range listAt(status, "conditions") {
+		if textOf(at(c, "type")) == "PodScheduled" && textOf(at(c, "reason")) == "Unschedulable" {
+			e.Kind, e.Reason = ScheduleFailed, shorten(textOf(at(c, "message")))
+			e.Text, e.At = e.Reason, kubeTime(textOf(at(c, "lastTransitionTime")))
+			b.event(e)
+			b.c.Containers = append(b.c.Containers, Container{Name: e.App, From: e.From, Platform: FromKubernetes, State: "waiting", Reason: "Unschedulable", Message: e.Reason})
+		}
+	}
 }
 
 func kubeContainer(f *file, pod, s any, place string) Container {
@@ -116,6 +151,9 @@ func kubeContainer(f *file, pod, s any, place string) Container {
 	for _, state := range []string{"running", "waiting", "terminated"} {
 		if o := objectAt(s, "state", state); o != nil {
 			c.State, c.Reason = state, shorten(textOf(o["reason"]))
+			if state == "waiting" {
+				c.Message = redactText(shorten(textOf(o["message"])))
+			}
 			c.Started, c.Finished = kubeTime(textOf(o["startedAt"])), kubeTime(textOf(o["finishedAt"]))
 		}
 	}
@@ -163,7 +201,7 @@ func (b *builder) podSpec(f *file, pod any, place string) {
 		b.c.Config.Probes = append(b.c.Config.Probes, kubeProbes(f, spec)...)
 		words := append(texts(listAt(spec, "command")), texts(listAt(spec, "args"))...)
 		if len(words) > 0 {
-			b.startCommand(strings.Join(words, " "), Source{File: f.name, Field: strings.TrimPrefix(place+".spec.containers.command", ".")})
+			b.startCommand(strings.Join(words, " "), Source{File: f.name, Field: place + "spec.containers.command"})
 		}
 	}
 }

@@ -116,6 +116,10 @@ func (c *Case) Interval() (from, to time.Time) {
 	for i := range c.Events {
 		add(c.Events[i].At)
 	}
+	for i := range c.Logs {
+		add(c.Logs[i].From)
+		add(c.Logs[i].To)
+	}
 	for i := range c.Requests {
 		add(c.Requests[i].From)
 		add(c.Requests[i].To)

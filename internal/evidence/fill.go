@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -149,28 +150,52 @@ func numeric(s string) bool {
 	return err == nil
 }
 
-// fill sets the Values of dst, a pointer to a struct of this package, from the
-// fields of the same name of src, a struct of package kernel. name makes the
-// file's name of a field that has no tag.
-func fill(dst, src any, o *origin, unit Unit, name func(string) string) {
-	to, from := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src)
+// counterpart is a field of a struct of this package and the one of the same
+// name in a struct of package kernel.
+type counterpart struct {
+	to, from int
+	name     string
+	tag      reflect.StructTag
+}
+
+// counterparts are found once for each struct: looking fields up by name costs
+// more than reading the file that they are of.
+var counterparts sync.Map // []counterpart by the type of this package
+
+func counterpartsOf(to, from reflect.Type) []counterpart {
+	if known, ok := counterparts.Load(to); ok {
+		return known.([]counterpart)
+	}
+	var list []counterpart
 	for i := range to.NumField() {
-		field := to.Type().Field(i)
-		number := from.FieldByName(field.Name)
-		if !number.IsValid() {
+		field := to.Field(i)
+		if f, ok := from.FieldByName(field.Name); ok {
+			list = append(list, counterpart{i, f.Index[0], field.Name, field.Tag})
+		}
+	}
+	counterparts.Store(to, list)
+	return list
+}
+
+// fill sets the Values of dst, a pointer to a struct of this package, from the
+// fields of the same name of src, a pointer to a struct of package kernel. name
+// makes the file's name of a field that has no tag.
+func fill(dst, src any, o *origin, unit Unit, name func(string) string) {
+	to, from := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem()
+	for _, c := range counterpartsOf(to.Type(), from.Type()) {
+		n, ok := from.Field(c.from).Addr().Interface().(*kernel.Num)
+		if !ok {
 			continue
 		}
-		key, ok := field.Tag.Lookup("field")
+		key, ok := c.tag.Lookup("field")
 		if !ok {
-			key = name(field.Name)
+			key = name(c.name)
 		}
 		u := unit
-		if tag, ok := field.Tag.Lookup("unit"); ok {
+		if tag, ok := c.tag.Lookup("unit"); ok {
 			u = Unit(tag)
 		}
-		if n, ok := number.Interface().(kernel.Num); ok {
-			to.Field(i).Set(reflect.ValueOf(o.value(n, key, u)))
-		}
+		*to.Field(c.to).Addr().Interface().(*Value) = o.value(*n, key, u)
 	}
 }
 

@@ -48,14 +48,14 @@ func (b *builder) httpLogs(s *sheet) error {
 // time, a URL, a status and a time in ms or s.
 func (b *builder) probeRows(s *sheet) error {
 	r := Requests{File: s.file.name, As: "probes", Outside: true}
-	when, url := s.timeColumn(), s.column("url")
+	when, url := s.timeColumn(), s.column("url", "path", "uri", "endpoint", "target")
 	status := s.column("status", "status_code", "http_code")
 	took, factor := s.durationColumn()
 	fault, app := s.column("outcome", "error", "err"), s.column("app")
 	bad := 0
 	for i := range s.rows {
 		row := &s.rows[i]
-		q := Request{App: hostOf(row.cell(url)), Path: pathOf(row.cell(url)), Line: row.line, Seconds: -1}
+		q := Request{App: hostOf(row.cell(url)), Path: pathOf(row.cell(url)), Asks: strings.Contains(row.cell(url), "?"), Line: row.line, Seconds: -1}
 		var dated bool
 		q.At, dated = s.time(row, when)
 		text := row.cell(status)
@@ -88,7 +88,11 @@ func (b *builder) probeRows(s *sheet) error {
 func (s *sheet) durationColumn() (column int, factor float64) {
 	for i, h := range s.header {
 		c := columnOfName(h)
-		switch strings.ToLower(c.Metric) {
+		name := strings.ToLower(c.Metric)
+		if strings.EqualFold(h, "time_total") { // curl's name for it, in s
+			name = "time_total"
+		}
+		switch name {
 		case "elapsed", "latency", "duration", "time_total", "took", "averageresponsetime", "response_time", "total_time":
 			switch c.Unit {
 			case "ms":

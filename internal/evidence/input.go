@@ -11,6 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // Bounds of what is read: a case that somebody sent may be anything.
@@ -18,6 +20,7 @@ const (
 	mostFiles    = 20_000
 	mostFileSize = 64 << 20
 	mostTotal    = 256 << 20
+	mostUnpacked = 2 << 30 // of an archive, with what is not read
 	mostDepth    = 32
 )
 
@@ -42,7 +45,7 @@ type gathered struct {
 func (g *gathered) strange(name, why string) {
 	const most = 1000
 	if len(g.strangers) < most {
-		g.strangers = append(g.strangers, Stranger{File: shorten(name), Why: why})
+		g.strangers = append(g.strangers, Stranger{File: shorten(oneLine(name)), Why: oneLine(why)})
 	}
 }
 
@@ -63,8 +66,18 @@ func (g *gathered) room(name string) bool {
 }
 
 func (g *gathered) add(name string, data []byte, cut int64) {
-	g.files = append(g.files, &file{name: name, data: data, cut: cut})
+	g.files = append(g.files, &file{name: oneLine(name), data: data, cut: cut})
 	g.total += int64(len(data))
+}
+
+// oneLine takes out of a name what no sentence can have in it.
+func oneLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "?"))
 }
 
 // gather reads what a path names: a file, an archive, or a folder with all

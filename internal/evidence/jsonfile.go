@@ -29,6 +29,13 @@ func (b *builder) parseJSON(f *file) bool {
 		return false // a log line in brackets
 	}
 	if len(trimmed) > mostJSON {
+		first, _, _ := bytes.Cut(trimmed, []byte{'\n'})
+		if _, _, dated := stamp(string(trimmed[:128])); dated {
+			return false // a log whose lines begin with a time in brackets
+		}
+		if first[0] == '{' && len(first) < mostLine && json.Valid(first) {
+			return b.jsonLines(f)
+		}
 		b.strange(f, fmt.Sprintf("it is JSON of more than %d MiB", mostJSON>>20))
 		return true
 	}
@@ -50,6 +57,9 @@ func (b *builder) parseJSON(f *file) bool {
 			b.input(f, as, "")
 			return true
 		}
+	}
+	if o, ok := v.(object); ok && (o["Msg"] != nil && o["Reason"] != nil || firstText(o, "message", "msg", "MESSAGE") != "") {
+		return b.jsonLines(f) // a log of one line
 	}
 	b.strange(f, "it is JSON of a kind that is not known: "+shape(v))
 	return true
@@ -84,7 +94,7 @@ func jsonFault(data []byte, err error) string {
 
 // jsonFormats are tried in this order.
 var jsonFormats = []func(b *builder, f *file, v any) (as string, ok bool){
-	metricsJSON, logAnalyticsJSON, diagProcJSON, pumaJSON, dockerInspectJSON, podJSON, kubeEventsJSON,
+	metricsJSON, logAnalyticsJSON, diagProcJSON, pumaJSON, uwsgiJSON, fpmStatusJSON, dockerInspectJSON, podJSON, kubeEventsJSON,
 	replicaJSON, webAppJSON, settingsJSON,
 }
 
@@ -117,9 +127,13 @@ func (b *builder) jsonLines(f *file) bool {
 			continue
 		}
 		text := firstText(o, "message", "msg", "Message", "log", "MESSAGE", "ResultDescription", "_msg", "@m")
-		at, _ := parseTime(firstText(o, "timestamp", "time", "ts", "@timestamp", "@t", "TimeGenerated"))
+		at, _ := parseTime(firstText(o, "timestamp", "time", "ts", "@timestamp", "@t", "TimeGenerated", "TimeStamp"))
 		if at.IsZero() {
 			at, _ = parseEpoch(firstText(o, "__REALTIME_TIMESTAMP", "ts", "time"))
+		}
+		if reason := firstText(o, "Reason"); reason != "" && o["Msg"] != nil {
+			r.containerAppsObject(n, o, at)
+			continue
 		}
 		if firstText(o, "_TRANSPORT") == "kernel" || firstText(o, "SYSLOG_IDENTIFIER") == "kernel" {
 			text = "[    0.000000] " + text
@@ -274,7 +288,7 @@ func logAnalyticsJSON(b *builder, f *file, v any) (string, bool) {
 // https://learn.microsoft.com/rest/api/monitor/metrics/list
 func metricsJSON(b *builder, f *file, v any) (string, bool) {
 	metrics := listAt(v, "value")
-	found := false
+	found := metrics != nil && len(metrics) == 0 && at(v, "namespace") != nil // an answer without any series
 	for _, m := range metrics {
 		name := textOf(at(m, "name", "value"))
 		if name == "" || at(m, "timeseries") == nil {

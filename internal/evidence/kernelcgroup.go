@@ -15,8 +15,8 @@ func (t *tree) readCgroup(c *kernel.Cgroup, shown string) Cgroup {
 	cpu, cpuErr := c.CPU()
 	dirs := cgroupDirs(c)
 	g.Version = dirs.version()
-	t.fillCgroup(&g.Memory, memory, dirs, "memory", memErr, memory.WithoutChildren)
-	t.fillCgroup(&g.CPU, cpu, dirs, "cpu", cpuErr, false)
+	t.fillCgroup(&g.Memory, &memory, dirs, "memory", memErr, memory.WithoutChildren)
+	t.fillCgroup(&g.CPU, &cpu, dirs, "cpu", cpuErr, false)
 	if dirs.unified != "" {
 		g.PSI = t.pressures(dirs.unified+"/", ".pressure", c.PSI)
 	} else {
@@ -83,58 +83,68 @@ func cgroupDirs(c *kernel.Cgroup) dirs {
 }
 
 // fillCgroup sets the fields of one controller, each from the file that its
-// tag names. local says that a v1 memory.stat has no totals.
+// tag names. dst and src are pointers; local says that a v1 memory.stat has no
+// totals.
 func (t *tree) fillCgroup(dst, src any, d dirs, controller string, err error, local bool) {
-	to, from := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src)
-	for i := range to.NumField() {
-		field := to.Type().Field(i)
-		number := from.FieldByName(field.Name)
-		unit := Bytes
-		if controller == "cpu" {
-			unit = Micros
-		}
-		if tag, ok := field.Tag.Lookup("unit"); ok {
+	to, from := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem()
+	usual := Bytes
+	if controller == "cpu" {
+		usual = Micros
+	}
+	files := map[[2]string]*origin{} // by directory and name
+	for _, c := range counterpartsOf(to.Type(), from.Type()) {
+		number, limit := numOf(from.Field(c.from).Addr().Interface())
+		unit := usual
+		if tag, ok := c.tag.Lookup("unit"); ok {
 			unit = Unit(tag)
 		}
-		_, version := d.dir(controller, field.Tag.Get("v1"))
-		place := field.Tag.Get(version)
-		var v Value
-		if place == "" {
-			v = Missing(Absent, "cgroup "+version+" does not have it")
-		} else {
+		_, version := d.dir(controller, c.tag.Get("v1"))
+		v := Missing(Absent, "cgroup "+version+" does not have it")
+		if place := c.tag.Get(version); place != "" {
 			file, key, _ := strings.Cut(place, " ")
 			dir, _ := d.dir(controller, file)
-			o := t.read(path.Join(dir, file), err)
-			childless := local && file == "memory.stat"
-			if childless {
-				key = strings.ReplaceAll(key, "total_", "")
+			o := files[[2]string{dir, file}]
+			if o == nil {
+				o = t.read(path.Join(dir, file), err)
+				files[[2]string{dir, file}] = o
 			}
-			v = o.value(numOf(number), key, unit)
-			if childless && v.Known {
-				v.Detail = "without children"
-			}
+			v = cgroupValue(o, number, file, key, unit, local)
 			if err == nil && !v.Known && key == "" {
 				v.Detail = "the file is not there"
 			}
 		}
-		switch f := to.Field(i).Addr().Interface().(type) {
+		switch f := to.Field(c.to).Addr().Interface().(type) {
 		case *Value:
 			*f = v
 		case *Limit:
 			f.Value = v
-			if l, ok := number.Interface().(kernel.Limit); ok && l.Unlimited {
+			if limit != nil && limit.Unlimited {
 				f.Unlimited, f.Detail = true, "there is no limit"
 			}
 		}
 	}
 }
 
-func numOf(v reflect.Value) kernel.Num {
-	switch n := v.Interface().(type) {
-	case kernel.Num:
-		return n
-	case kernel.Limit:
-		return n.Num
+// cgroupValue is a number of a cgroup's file.
+func cgroupValue(o *origin, n kernel.Num, file, key string, unit Unit, local bool) Value {
+	if !local || file != "memory.stat" {
+		return o.value(n, key, unit)
 	}
-	return kernel.Num{}
+	v := o.value(n, strings.ReplaceAll(key, "total_", ""), unit)
+	if v.Known {
+		v.Detail = "without children"
+	}
+	return v
+}
+
+// numOf returns the number that a field of package kernel holds, and the field
+// itself if it is a limit.
+func numOf(field any) (kernel.Num, *kernel.Limit) {
+	switch n := field.(type) {
+	case *kernel.Num:
+		return *n, nil
+	case *kernel.Limit:
+		return n.Num, n
+	}
+	return kernel.Num{}, nil
 }

@@ -47,11 +47,11 @@ func (t *tree) read(name string, err error) *origin {
 // change while somebody looks is taken from the reading before, if there is one.
 func (t *tree) readMachine(r, before *Reading) {
 	m, err := t.fs.Meminfo()
-	fill(&r.Meminfo, m, t.read("proc/meminfo", err), Bytes, asItIs)
+	fill(&r.Meminfo, &m, t.read("proc/meminfo", err), Bytes, asItIs)
 	v, err := t.fs.Vmstat()
-	fill(&r.Vmstat, v, t.read("proc/vmstat", err), Pages, snake)
+	fill(&r.Vmstat, &v, t.read("proc/vmstat", err), Pages, snake)
 	n, err := t.fs.Netstat()
-	fill(&r.Netstat, n, t.netstatOrigin(err), Events, asItIs)
+	fill(&r.Netstat, &n, t.netstatOrigin(err), Events, asItIs)
 	r.PSI = t.pressures("proc/pressure/", "", t.fs.PSI)
 	t.readStat(r)
 	t.readLoad(r)

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"bytes"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +22,7 @@ var (
 	oomBefore  = expression(`^(Memory cgroup out of memory|Out of memory): Kill process (\d+) \((.*)\) score`)
 	hungTask   = expression(`INFO: task (.*):(\d+) blocked for more than (\d+) seconds`)
 	synFlood   = expression(`[Pp]ossible SYN flooding on port (?:\S*:)?(\d+)`)
-	kernelText = expression(`^(?:Mem-Info|Node \d+ |Free swap  = |Total swap = |\d+ pages RAM|oom_reaper:|Tasks state|memory: usage \d+kB|swap: usage \d+kB|Memory cgroup stats|CPU: \d+ PID: |Call Trace:|Hardware name:)`)
+	oomContext = expression(`^(?:Mem-Info|Node \d+ |Free swap  = |Total swap = |\d+ pages RAM|oom_reaper:|Tasks state|memory: usage \d+kB|swap: usage \d+kB|Memory cgroup stats|CPU: \d+ PID: |Call Trace:|Hardware name:)`)
 )
 
 // kernelLogState is what an OOM report, which is many lines, has said so far.
@@ -38,29 +40,38 @@ type kernelLogState struct {
 //
 // https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/mm/oom_kill.c
 func kernelLine(l *logLine, s *logState) (Event, bool) {
-	text, stamped := kernelMessage(l)
+	text, stamped := withoutTime(l)
+	return kernelText(l, text, stamped, s)
+}
+
+// kernelText reads a line without the kernel's own time; stamped says that it
+// had one.
+func kernelText(l *logLine, text string, stamped bool, s *logState) (Event, bool) {
 	k := &s.kernel
 	e := l.event("", FromKernel)
 	e.Text = strings.TrimSpace(l.text)
+	has := func(word string, expression func() *regexp.Regexp) bool {
+		return strings.Contains(text, word) && expression().MatchString(text)
+	}
 	switch {
-	case oomSummary().MatchString(text):
+	case has("oom-kill:", oomSummary):
 		k.flushTo(s.b)
 		k.readSummary(l, text)
-	case oomKilled().MatchString(text):
+	case has("Killed process ", oomKilled):
 		return k.killed(e, l, text), true
-	case oomBefore().MatchString(text):
+	case has("Kill process ", oomBefore):
 		k.constraint = constraintOf(oomBefore().FindStringSubmatch(text)[1])
-	case oomLimit().MatchString(text):
+	case has("Task in ", oomLimit):
 		k.constraint, k.cgroup = "memcg", oomLimit().FindStringSubmatch(text)[2]
-	case oomInvoked().MatchString(text):
+	case has(" invoked oom-killer: ", oomInvoked):
 		k.constraint, k.cgroup = "", ""
 		e.Kind, e.Comm = OOMInvoked, oomInvoked().FindStringSubmatch(text)[1]
-	case hungTask().MatchString(text):
+	case has("INFO: task ", hungTask):
 		m := hungTask().FindStringSubmatch(text)
 		e.Kind, e.Comm, e.PID, e.Elapsed = HungTask, m[1], atoi(m[2]), l.number(m[3], "blocked for", Seconds)
-	case synFlood().MatchString(text):
+	case has("SYN flooding", synFlood):
 		e.Kind, e.Port = SynFlood, atoi(synFlood().FindStringSubmatch(text)[1])
-	case stamped, kernelText().MatchString(text):
+	case stamped, oomContext().MatchString(text):
 	default:
 		return Event{}, false
 	}
@@ -69,17 +80,19 @@ func kernelLine(l *logLine, s *logState) (Event, bool) {
 
 // kernelEvent says quickly whether a line may be one that kernelLine has a use
 // for.
-func kernelEvent(line string) bool {
-	for _, word := range [...]string{"oom-kill", "Killed process", "Kill process", "invoked oom-killer", "killed as a result of limit", "blocked for more than", "SYN flooding"} {
-		if strings.Contains(line, word) {
-			return true
+func kernelEvent(line []byte) bool {
+	if bytes.Contains(line, []byte("ill")) {
+		for _, word := range [...]string{"oom-kill", "Killed process", "Kill process", "killed as a result of limit"} {
+			if bytes.Contains(line, []byte(word)) {
+				return true
+			}
 		}
 	}
-	return false
+	return bytes.Contains(line, []byte("blocked for more than")) || bytes.Contains(line, []byte("SYN flooding"))
 }
 
-// kernelMessage takes the kernel's own time off a line.
-func kernelMessage(l *logLine) (text string, stamped bool) {
+// withoutTime takes the kernel's own time off a line.
+func withoutTime(l *logLine) (text string, stamped bool) {
 	if m := kmsgPrefix().FindStringSubmatchIndex(l.text); m != nil {
 		if s, err := strconv.ParseFloat(l.text[m[2]:m[3]], 64); err == nil && s >= 0 && s < 1e10 {
 			l.bootSeconds = s

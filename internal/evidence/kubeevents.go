@@ -66,6 +66,8 @@ func kubeEventOf(l *logLine, kind, reason, message string) Event {
 		e.Kind = ContainerKilled
 		if p := acaProbe().FindStringSubmatch(message); p != nil {
 			e.Probe = strings.ToLower(p[1])
+		} else if strings.HasPrefix(message, "Stopping container") {
+			e.Kind = ContainerStopped // deleted, moved or replaced
 		}
 	case "BackOff":
 		e.Kind = BackOff
@@ -106,16 +108,23 @@ func kubeProbeFailed(e *Event, l *logLine, message string) {
 	if c := kubeHTTP().FindStringSubmatch(message); c != nil {
 		e.Code = l.number(c[1], "statuscode", NoUnit)
 	}
-	switch {
-	case strings.Contains(message, "deadline exceeded"), strings.Contains(message, "timed out"), strings.Contains(message, "i/o timeout"):
-		e.Reason = "timeout"
-	case strings.Contains(message, "connection refused"):
-		e.Reason = "refused"
-	case strings.Contains(message, "connection reset"):
-		e.Reason = "reset"
-	case e.Code.Known:
+	e.Reason = refusal(message, e.Reason)
+	if e.Code.Known {
 		e.Reason = "status"
 	}
+}
+
+// refusal is how a health check failed, or what else it is called.
+func refusal(message, otherwise string) string {
+	switch {
+	case strings.Contains(message, "deadline exceeded"), strings.Contains(message, "timed out"), strings.Contains(message, "timeout"):
+		return "timeout"
+	case strings.Contains(message, "connection refused"):
+		return "refused"
+	case strings.Contains(message, "connection reset"):
+		return "reset"
+	}
+	return otherwise
 }
 
 // kubeTime reads a time of the API.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"brink/internal/clock"
 	"brink/internal/gauge"
@@ -53,6 +52,8 @@ type live struct {
 	seenCgroups map[string]string
 	cgroupOf    map[int]string
 	kswapd      *kernel.Kswapd
+	container   Tri
+	lxcfs       bool
 	pools       pools
 	workers     map[int]*kernel.Process // whose scheduling is read
 }
@@ -66,14 +67,13 @@ type liveCgroup struct {
 
 func openLive(c clock.Clock) (*live, error) {
 	l := &live{b: newBuilder(), clock: c, seenCgroups: map[string]string{}, cgroupOf: map[int]string{}, workers: map[int]*kernel.Process{}}
-	if why := lockPages(); why != "" {
-		l.b.c.Inputs = append(l.b.c.Inputs, Input{File: "this process", As: "its memory", Note: "not locked: " + why + "; under memory pressure it answers late"})
-	}
+	lockPages()
 	fs, err := kernel.Open("/")
 	if err != nil {
 		return nil, fmt.Errorf("looking at this machine: %w", err)
 	}
 	l.tree = &tree{fs: fs, live: true, text: smallFile}
+	l.b.c.Readings = make([]Reading, 0, 2) // each is large
 	if l.gauge, err = gauge.New(gauge.Config{Brief: true}); err != nil {
 		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
 	}
@@ -81,6 +81,7 @@ func openLive(c clock.Clock) (*live, error) {
 		l.b.gap(HasListeners, reasonFor(err), err.Error(), Source{File: "sock_diag"})
 	}
 	l.kswapd, _ = fs.Kswapd() // in a container there is none to be seen
+	l.container, l.lxcfs = l.inContainer(), onLxcfs()
 	return l, nil
 }
 
@@ -159,11 +160,11 @@ func (l *live) take(name string) {
 		r.Cgroups = append(r.Cgroups, one)
 	}
 	r.Machine.Root = triOf(os.Geteuid() == 0)
-	r.Machine.InContainer = l.inContainer()
+	r.Machine.InContainer = l.container
 	if r.Machine.InContainer == Yes && r.View == ViewMachine {
 		r.View = ViewHost
 	}
-	if onLxcfs() && r.View != ViewMixed {
+	if l.lxcfs && r.View != ViewMixed {
 		r.View = ViewMixed
 	}
 	l.b.c.Readings = append(l.b.c.Readings, r)
@@ -262,7 +263,7 @@ func (l *live) seenPools() []Pool {
 // readKernelLog reads what the kernel has logged since boot, as far as its
 // buffer goes.
 func (l *live) readKernelLog() {
-	lines, err := kernelMessages()
+	events, lines, err := kernelMessages()
 	from := Source{File: "/dev/kmsg"}
 	if err != nil {
 		l.b.gap(HasKernelLog, reasonFor(err), "without it an OOM kill cannot be proven: "+err.Error(), from)
@@ -270,12 +271,10 @@ func (l *live) readKernelLog() {
 	}
 	r := l.b.newLog("/dev/kmsg")
 	r.log.As, r.log.Origin, r.origin = "kernel log", FromKernel, FromKernel
-	for i, line := range lines {
-		if r.log.Lines++; kernelEvent(line) {
-			r.line(i+1, line, time.Time{}, "")
-			r.log.Lines--
-		}
+	for i := range events {
+		r.kernelLine(&events[i])
 	}
+	r.log.Lines = lines
 	r.close()
 	l.b.c.Inputs = append(l.b.c.Inputs, Input{File: "/dev/kmsg", As: "kernel log"})
 }

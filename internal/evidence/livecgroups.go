@@ -123,7 +123,7 @@ func pathOfCgroup(c *kernel.Cgroup) string {
 // limits are read.
 func limitedCgroups() []string {
 	const top, mostDirs, mostFound = "/sys/fs/cgroup", 256, 32
-	roots := map[string]string{top: "memory.max cpu.max"}
+	roots := map[string]string{top: "memory.max memory.high cpu.max"}
 	if _, err := os.Stat(top + "/cgroup.controllers"); err != nil {
 		roots = map[string]string{top + "/memory": "memory.limit_in_bytes", top + "/cpu": "cpu.cfs_quota_us"}
 	}

@@ -135,6 +135,9 @@ func (p *Pool) members(s *gauge.Server, from Source) {
 		if q.Master {
 			continue
 		}
+		if q.Oldest.Known && !p.Oldest.AtLeast(q.Oldest.Value) {
+			p.Oldest = Known(q.Oldest.Value, Seconds, from)
+		}
 		m := Member{Name: "worker", PID: q.PID, State: q.State.String(), RSS: Known(float64(q.RSSBytes), Bytes, from), From: from}
 		if q.State == gauge.Unknown && q.RunState != 0 {
 			m.State = string(q.RunState)

@@ -104,7 +104,8 @@ func TestLiveCountsTheWorkersOfAServer(t *testing.T) {
 			}
 		}
 	}
-	if sched != workers {
+	// A machine may have so many other workers that these are not among those read.
+	if sched != workers && len(c.Last().Sched) < mostSchedPIDs {
 		t.Errorf("the scheduling of %d workers was read", sched)
 	}
 }

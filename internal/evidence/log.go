@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -62,6 +63,7 @@ type logState struct {
 	celery  celeryState
 	// killedUnit is the unit of which systemd last told an OOM kill.
 	killedUnit string
+	unitCode   map[string]Value // how each unit last exited
 	sites      map[string]*siteState
 	pools      []Pool
 }
@@ -69,9 +71,11 @@ type logState struct {
 // lineFormats are tried in this order on each line.
 var lineFormats = []lineFormat{
 	{"kernel log", FromKernel, []string{"[", "oom-kill", "Kill", "Mem-Info", "swap", "pages RAM", "Node ", "limit of", "blocked for", "SYN flood"}, kernelLine},
-	{"system log", FromSystem, []string{"OOM killer", "oom-kill", "due to memory", "sending SIG", "systemd-oomd", "low memory!"}, systemLine},
+	{"system log", FromSystem, []string{"OOM killer", "oom-kill", "due to memory", "sending SIG", "systemd-oomd", "low memory!", "Main process exited", "Scheduled restart job", "Start request repeated"}, systemLine},
 	{"Celery", FromServer, []string{"MainProcess", "PoolWorker", "/Beat]", "worker: ", "billiard."}, celeryLine},
 	{"event loop", FromServer, []string{"has been blocked for", "Executing <"}, loopLine},
+	{"connection pool", FromServer, poolHints, dbPoolLine},
+	{"application start", FromServer, []string{"Started ", "started in ", "Startup completed"}, appStartedLine},
 	{"gunicorn", FromServer, []string{"] [", "orker", "WORKER", "gunicorn", "Listening at"}, gunicornLine},
 	{"uvicorn", FromServer, []string{"INFO: ", "ERROR: ", "WARNING: ", "CRITICAL: "}, uvicornLine},
 	{"App Service docker log", FromPlatform, []string{"INFO ", "WARN", "ERROR ", "FATAL ", "Site", "ontainer", "Pulling image", "Starting ", "Image", "Establishing", "site"}, dockerLogLine},
@@ -80,12 +84,13 @@ var lineFormats = []lineFormat{
 	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found", "lifetime reached", "killed successfully"}, uwsgiLine},
 	{"Puma", FromServer, []string{"Puma", "uma version", "booted", "timed out worker", "Listening on", "threads:", "Workers:", "Gracefully", "Goodbye"}, pumaLine},
 	{"Apache error", FromServer, []string{"error]", "notice]", "warn]", "crit]", "info]", "emerg]", "alert]", "debug]"}, apacheLine},
-	{"Tomcat", FromServer, []string{"threads", "Hikari", "OutOfMemory", "startup", "Tomcat", "Protocol", "org.apache", "SEVERE", "WARNING: ", "INFO: ", "FINE: "}, tomcatLine},
+	{"Tomcat", FromServer, []string{"threads", "OutOfMemory", "startup", "Tomcat", "Protocol", "org.apache", "SEVERE", "WARNING: ", "INFO: ", "FINE: "}, tomcatLine},
 	{".NET", FromServer, []string{"listening on", "Redis", "Timeout ", "pool starvation", "heartbeat", "Microsoft.Hosting", "Application started"}, dotnetLine},
 	{"PostgreSQL", FromServer, []string{":  "}, postgresLine},
 	{"Container Apps system log", FromPlatform, []string{"Warning", "Normal", "Error"}, containerAppsLine},
 	{"Kubernetes events", FromKubernetes, []string{"Warning", "Normal", "No resources found"}, kubeEventLine},
 	{"Node.js", FromServer, []string{"FATAL ERROR", "EADDRINUSE", "Cannot find module", "SyntaxError", "ERR_MODULE"}, nodeLine},
+	{"kernel log", FromKernel, []string{"["}, dmesgLine},
 	{"console", FromServer, []string{"istening", "LISTENING", "unning on"}, listeningLine},
 }
 
@@ -193,6 +198,27 @@ func (r *logReader) line(n int, text string, at time.Time, app string) {
 		r.first = l
 	}
 	r.last = l
+}
+
+// kernelMessage is a line of the kernel's own buffer, the n-th.
+type kernelMessage struct {
+	n      int
+	micros uint64 // since boot
+	text   string
+}
+
+// stamped is the line as dmesg shows it.
+func (m *kernelMessage) stamped() string {
+	return fmt.Sprintf("[%5d.%06d] %s", m.micros/1e6, m.micros%1e6, m.text)
+}
+
+// kernelLine takes in a line of the kernel's own buffer, which nobody has put
+// anything before.
+func (r *logReader) kernelLine(m *kernelMessage) {
+	l := &logLine{n: m.n, file: r.log.File, text: m.stamped(), rest: m.text, bootSeconds: float64(m.micros) / 1e6}
+	if e, ok := kernelText(l, m.text, true, &r.state); ok && e.Kind != "" {
+		r.take(e, l)
+	}
 }
 
 func (r *logReader) take(e Event, l *logLine) {

@@ -1,7 +1,7 @@
 package evidence
 
 var (
-	vertxBlocked = expression(`Thread Thread\[(?:#\d+,)?(vert\.x-eventloop-thread-\d+)[^\]]*\] has been blocked for (\d+) ms, time limit is (\d+)`)
+	vertxBlocked = expression(`Thread Thread\[(?:#\d+,)?(vert\.x-eventloop-thread-\d+)[^\]]*\](?:=Thread\[[^\]]*\])? has been blocked for (\d+) ms, time limit is (\d+)`)
 	asyncioSlow  = expression(`Executing <(?:Task|Handle|TimerHandle)\b.*> took (\d+\.\d+) seconds`)
 )
 

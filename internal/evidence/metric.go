@@ -150,7 +150,8 @@ type Requests struct {
 type Request struct {
 	At      time.Time // when it ended; zero if not told
 	App     string
-	Path    string
+	Path    string  // without its query
+	Asks    bool    // it has a query: it asks for something in particular
 	Status  int     // 0 if there was no answer
 	Seconds float64 // -1 if not told
 	Outcome string  // of probes: ok, timeout, refused …

@@ -1,6 +1,9 @@
 package evidence
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const celeryLog = `[2024-03-11 02:14:08,112: INFO/MainProcess] worker ready.
 [2024-03-11 02:17:21,150: ERROR/MainProcess] Process 'ForkPoolWorker-8' pid:41 exited with 'signal 9 (SIGKILL)'
@@ -25,6 +28,13 @@ func TestCeleryBeforeFourTellsOfTheTaskAlone(t *testing.T) {
 	wantEvents(t, readFile(t, "worker.log",
 		`[2013-06-07 10:00:00,000: ERROR/MainProcess] Task handler raised error: WorkerLostError('Worker exited prematurely: exitcode -9.',)`+"\n"),
 		"2013-06-07T10:00:00 worker signalled signal=9")
+}
+
+// logrotate's copytruncate leaves a hole before what is written next.
+func TestALogThatWasCutBeginsWithAHole(t *testing.T) {
+	wantEvents(t, readFile(t, "worker.log", strings.Repeat("\x00", 70_000)+
+		"[2024-03-11 02:17:21,150: ERROR/MainProcess] Process 'ForkPoolWorker-8' pid:41 exited with 'signal 9 (SIGKILL)'\n"),
+		"2024-03-11T02:17:21 worker signalled pid=41 signal=9")
 }
 
 func FuzzCelery(f *testing.F) { fuzzFile(f, "worker.log", celeryLog) }

@@ -40,3 +40,37 @@ func (b *builder) parseNstat(f *file) bool {
 	b.input(f, "nstat", "the numbers may be since nstat was last run, not since boot")
 	return true
 }
+
+var netstatOverflow = expression(`^\s*(\d+) (times the listen queue of a socket overflowed|SYNs to LISTEN sockets (?:dropped|ignored))`)
+
+// parseNetstat reads what "netstat -s" says of accept queues, in totals since
+// boot.
+//
+// https://man7.org/linux/man-pages/man8/netstat.8.html
+func (b *builder) parseNetstat(f *file) bool {
+	if len(f.data) > 1<<20 || !bytes.Contains(f.data, []byte("TcpExt:")) && !bytes.Contains(f.data, []byte(" LISTEN sockets ")) {
+		return false
+	}
+	r := Reading{Name: listenersOnly + readingOf(f.name)}
+	found, n := bytes.Contains(f.data, []byte("TcpExt:")), 0
+	for line := range bytes.Lines(f.data) {
+		n++
+		m := netstatOverflow().FindStringSubmatch(string(line[:min(len(line), 512)]))
+		if m == nil {
+			continue
+		}
+		found = true
+		v := parsedNumber(m[1], Events, Source{File: f.name, Line: n, Field: m[2]})
+		if strings.HasPrefix(m[2], "times") {
+			r.Netstat.ListenOverflows = v
+		} else {
+			r.Netstat.ListenDrops = v
+		}
+	}
+	if !found {
+		return false
+	}
+	b.c.Readings = append(b.c.Readings, r)
+	b.input(f, "netstat -s", "")
+	return true
+}

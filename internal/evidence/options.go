@@ -38,8 +38,9 @@ func (o *Options) complete() {
 	}
 }
 
-// looks is how often the servers are looked at, and how far apart.
+// looks is how often the servers are looked at after the first look, and how far
+// apart.
 func (o *Options) looks() (n int, every time.Duration) {
-	every = min(max(o.For/6, 100*time.Millisecond), 2*time.Second)
+	every = min(max(o.For/5, 100*time.Millisecond), 2*time.Second)
 	return max(int(o.For/every), 2), every
 }

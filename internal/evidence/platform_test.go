@@ -57,7 +57,7 @@ const acaLog = `2026-04-12T15:32:44Z Warning ProbeFailed Readiness probe timed o
 
 func TestContainerAppsSystemLog(t *testing.T) {
 	wantEvents(t, readFile(t, "system.log", acaLog),
-		"2026-04-12T15:32:44 probe failed limit=3 probe=readiness reason=ProbeFailed",
+		"2026-04-12T15:32:44 probe failed limit=3 probe=readiness reason=timeout",
 		"2026-04-12T15:32:54 probe failed probe=readiness reason=ProbeFailed times=3",
 		"2026-04-12T15:33:10 container killed probe=liveness reason=ProbeFailure",
 		"2026-04-12T15:33:11 container oom killed reason=ContainerTerminated",

@@ -41,11 +41,19 @@ var (
 //
 // https://learn.microsoft.com/azure/azure-monitor/reference/tables/appserviceplatformlogs
 func (b *builder) platformLogs(s *sheet) error {
-	when, message, level, app := s.timeColumn(), s.column("Message"), s.column("Level"), s.column("SiteName", "_ResourceId", "ContainerId")
+	when, message, level, app := s.timeColumn(), s.column("Message"), s.column("Level"), s.column("SiteName", "_ResourceId")
+	var names map[string]string
+	if app < 0 {
+		app = s.column("ContainerId")
+		names = s.containerApps(app)
+	}
 	log := b.newLog(s.file.name)
 	log.log.As, log.origin = "AppServicePlatformLogs", FromPlatform
 	for _, row := range s.newestLast(when) {
 		l := s.rowLine(&row, when, message, app)
+		if names != nil {
+			l.app = names[l.app]
+		}
 		log.log.Lines++
 		log.covers(l)
 		e, ok := siteMessage(l, &log.state, l.text)

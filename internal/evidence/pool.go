@@ -83,6 +83,7 @@ type Container struct {
 	Ready    Tri
 	Health   string // docker: healthy, unhealthy, starting
 	Reason   string // of the present state: CrashLoopBackOff …
+	Message  string // what the platform says of the present state
 	Restarts Value
 
 	OOMKilled Tri // as the platform has it: No is no proof
@@ -93,6 +94,9 @@ type Container struct {
 	LastSignal   Value
 	Started      time.Time
 	Finished     time.Time
+	// SinceRestart is how long ago the last restart was, in s, where that is told
+	// and not when.
+	SinceRestart Value
 
 	MemoryLimit Value // bytes
 	CPULimit    Value // CPUs

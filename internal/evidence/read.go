@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +25,7 @@ func Read(ctx context.Context, paths ...string) (*Case, error) {
 	var g gathered
 	var runs []string
 	for _, p := range paths {
-		if isRun(p) {
+		if record.IsRun(p) {
 			runs = append(runs, p)
 			continue
 		}
@@ -94,19 +91,6 @@ func FromFiles(files map[string][]byte) (*Case, error) {
 	return assemble(context.Background(), list, nil)
 }
 
-// isRun tells the directory of a run, or its record, from other paths.
-func isRun(p string) bool {
-	info, err := os.Stat(p)
-	if err != nil {
-		return false
-	}
-	if !info.IsDir() {
-		return filepath.Base(p) == record.FileName
-	}
-	_, err = os.Stat(filepath.Join(p, record.FileName))
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
 // assemble recognises each file and puts the case together.
 func assemble(ctx context.Context, files []*file, strangers []Stranger) (*Case, error) {
 	b := newBuilder()
@@ -133,6 +117,10 @@ var formats = []format{
 	{"JSON", (*builder).parseJSON},
 	{"listening sockets (ss)", (*builder).parseSS},
 	{"nstat", (*builder).parseNstat},
+	{"netstat -s", (*builder).parseNetstat},
+	{"kubectl get pods", (*builder).parsePods},
+	{"docker ps", (*builder).parseDockerPS},
+	{"status page", (*builder).parsePoolStatus},
 	{"vmstat", (*builder).parseVmstatTool},
 	{"free", (*builder).parseFree},
 	{"top", (*builder).parseTop},
@@ -151,6 +139,9 @@ func (b *builder) take(f *file) {
 	if decoded, ok := fromUTF16(f.data); ok {
 		f.data = decoded
 	}
+	// A log that was cut while its writer went on at the old place begins with a
+	// hole (logrotate(8), copytruncate).
+	f.data = bytes.TrimLeft(f.data, "\x00")
 	if p, ok := placeOf(f.name); ok {
 		b.takeKernel(p, f)
 		return
@@ -164,6 +155,9 @@ func (b *builder) take(f *file) {
 	}
 	if !textual(f.data) {
 		b.strange(f, "it is not text")
+		return
+	}
+	if b.parsePasted(f) {
 		return
 	}
 	if rel, ok := looseKernelFile(f); ok {

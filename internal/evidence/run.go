@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"brink/internal/record"
@@ -35,6 +36,15 @@ func FromRun(ctx context.Context, dir string, w Window) (*Case, error) {
 	return c, nil
 }
 
+// FromRecord makes the same of a record that is open.
+func FromRecord(ctx context.Context, r *record.Reader, w Window) (*Case, error) {
+	c := &Case{}
+	if err := c.addRecord(ctx, r, w); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // addRun takes a window of a run into the case.
 func (c *Case) addRun(ctx context.Context, dir string, w Window) (err error) {
 	r, err := record.Open(dir)
@@ -42,14 +52,21 @@ func (c *Case) addRun(ctx context.Context, dir string, w Window) (err error) {
 		return fmt.Errorf("reading a run: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := c.addRecord(ctx, r, w); err != nil {
+		return fmt.Errorf("reading a run: %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (c *Case) addRecord(ctx context.Context, r *record.Reader, w Window) error {
 	rep, err := chosen(ctx, r, w)
 	if err != nil {
-		return fmt.Errorf("reading a run: %s: %w", dir, err)
+		return err
 	}
 	b := newBuilder()
 	run := &runReader{r: r, b: b, w: w, rep: rep, file: path.Base(r.Path()), apps: map[int64]record.App{}}
 	if err := run.read(ctx); err != nil {
-		return fmt.Errorf("reading a run: %s: %w", dir, err)
+		return err
 	}
 	more, err := b.finish()
 	if err != nil {
@@ -292,7 +309,7 @@ func (x *runReader) probes(ctx context.Context) error {
 			if p.Sent == 0 || !x.w.holds(max(p.Done, p.Sent)) {
 				continue
 			}
-			one := Request{App: x.apps[s.AppID].Name, Path: pathOf(s.Path), Status: p.Status, Outcome: p.Outcome, Line: int(p.Seq), Seconds: -1}
+			one := Request{App: x.apps[s.AppID].Name, Path: pathOf(s.Path), Asks: strings.Contains(s.Path, "?"), Status: p.Status, Outcome: p.Outcome, Line: int(p.Seq), Seconds: -1}
 			if p.Done > 0 {
 				one.At = time.Unix(0, p.Done).UTC()
 				one.Seconds = float64(p.Done-p.Due) / 1e9

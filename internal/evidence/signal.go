@@ -104,7 +104,8 @@ func (c *Case) hasMore(s Signal) bool {
 	case HasOverflows:
 		return c.Delta(func(r *Reading) Value { return r.Netstat.ListenOverflows }).Known
 	case HasPools:
-		return len(c.Pools) > 0
+		// Of a server whose processes may not be looked at there are only sockets.
+		return slices.ContainsFunc(c.Pools, func(p Pool) bool { return p.Seen != PoolLive || p.PID != 0 || len(p.Members) > 0 })
 	case HasSched:
 		return slices.ContainsFunc(c.Readings, func(r Reading) bool { return len(r.Sched) > 0 })
 	case HasKernelLog:
@@ -112,7 +113,9 @@ func (c *Case) hasMore(s Signal) bool {
 	case HasServerLog:
 		return log(FromServer)
 	case HasPlatformLog:
-		return log(FromPlatform, FromKubernetes, FromDocker, FromSystem)
+		// Where brink itself was the platform it has told what it did.
+		return log(FromPlatform, FromKubernetes, FromDocker, FromSystem) ||
+			slices.ContainsFunc(c.Events, func(e Event) bool { return e.Origin == FromBrink })
 	case HasContainers:
 		return len(c.Containers) > 0
 	case HasRequests:
@@ -150,21 +153,18 @@ func (c *Case) anyListener(ok func(*Listener) bool) bool {
 }
 
 // Unseen lists the signals that the case does not hold, with the reason where
-// one was recorded.
+// one was recorded, and worker pools also where only some of them could be seen.
 func (c *Case) Unseen() []Gap {
 	var gaps []Gap
 	for _, s := range allSignals {
-		if c.Has(s) {
-			continue
+		recorded := slices.IndexFunc(c.Gaps, func(g Gap) bool { return g.What == s })
+		switch {
+		case c.Has(s) && (s != HasPools || recorded < 0):
+		case recorded >= 0:
+			gaps = append(gaps, c.Gaps[recorded])
+		default:
+			gaps = append(gaps, Gap{What: s, Why: NotSeen})
 		}
-		gap := Gap{What: s, Why: NotSeen}
-		for _, g := range c.Gaps {
-			if g.What == s {
-				gap = g
-				break
-			}
-		}
-		gaps = append(gaps, gap)
 	}
 	return gaps
 }

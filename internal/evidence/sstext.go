@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -83,6 +84,9 @@ func readingOf(name string) string {
 // mergeListeners puts sockets that a file listed into the reading they belong
 // to: the one named, or the last.
 func (b *builder) mergeListeners() {
+	if !slices.ContainsFunc(b.c.Readings, func(r Reading) bool { return strings.HasPrefix(r.Name, "\x00") }) {
+		return
+	}
 	var rest []Reading
 	var lists []Reading
 	for _, r := range b.c.Readings {

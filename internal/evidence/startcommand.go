@@ -40,9 +40,25 @@ func (b *builder) parseStartCommand(f *file) bool {
 	return found
 }
 
-// serverOf finds the program that a command runs, behind variables, wrappers
-// and "python -m".
+// serverOf finds the server that a command runs: the last of several commands
+// that is one, since those before it prepare.
 func serverOf(words []string) string {
+	found, begin := "", 0
+	for i := 0; i <= len(words); i++ {
+		if i < len(words) && words[i] != "&&" && words[i] != "||" && words[i] != "|" && !strings.HasSuffix(words[i], ";") {
+			continue
+		}
+		if s := programOf(words[begin:i]); s != "" {
+			found = s
+		}
+		begin = i + 1
+	}
+	return found
+}
+
+// programOf finds the server of one command, behind variables, wrappers and
+// "python -m".
+func programOf(words []string) string {
 	for i, w := range words {
 		if i > 12 {
 			break
@@ -56,7 +72,7 @@ func serverOf(words []string) string {
 		switch {
 		case strings.Contains(w, "="), strings.HasPrefix(w, "-"):
 		case base == "exec", base == "env", base == "sh", base == "bash", base == "nohup", base == "tini", base == "dumb-init",
-			base == "python", base == "python3", base == "poetry", base == "pipenv", base == "run", base == "bundle", base == "&&", base == "sudo", base == "time":
+			base == "python", base == "python3", base == "poetry", base == "pipenv", base == "run", base == "bundle", base == "sudo", base == "time":
 		case strings.Contains(base, ";") || base == "cd" || strings.HasPrefix(w, "/"):
 		default:
 			return ""

@@ -8,6 +8,9 @@ var (
 	oomdKilled    = expression(`^Killed (\S+) due to memory (?:pressure|used)`)
 	earlyoomKills = expression(`^sending SIG(?:TERM|KILL) to process (\d+) (?:uid \d+ )?"?([^":]+)"?: (?:oom_score|badness) \d+(?:, (?:oom_score_adj -?\d+, )?VmRSS (\d+) MiB)?`)
 	systemMention = expression(`systemd-oomd killed \d+ process|^low memory! at or below SIG`)
+	unitEnded     = expression(`^(\S+\.service): Main process exited, code=(exited|killed|dumped), status=(\d+)`)
+	unitRestart   = expression(`^(\S+\.service): Scheduled restart job, restart counter is at (\d+)`)
+	unitGivenUp   = expression(`^(\S+\.service): Start request repeated too quickly`)
 )
 
 // systemLine reads what the machine's own services say of kills for want of
@@ -39,8 +42,37 @@ func systemLine(l *logLine, s *logState) (Event, bool) {
 		}
 	case systemMention().MatchString(text):
 		e.Kind = ""
+	case unitEnded().MatchString(text), unitRestart().MatchString(text), unitGivenUp().MatchString(text):
+		return unitLine(l, s, text), true
 	default:
 		return Event{}, false
 	}
 	return e, true
+}
+
+// unitLine reads how a service ends and is started again. Only an end after
+// which systemd itself starts it again is one: a job that is done, and a service
+// that an operator stops, end as well.
+//
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html#Restart=
+func unitLine(l *logLine, s *logState, text string) Event {
+	e := l.event("", FromSystem)
+	switch {
+	case unitEnded().MatchString(text):
+		m := unitEnded().FindStringSubmatch(text)
+		if s.unitCode == nil {
+			s.unitCode = map[string]Value{}
+		}
+		delete(s.unitCode, m[1])
+		if m[2] == "exited" {
+			s.unitCode[m[1]] = l.number(m[3], "status", NoUnit)
+		}
+	case unitRestart().MatchString(text):
+		e.App = unitRestart().FindStringSubmatch(text)[1]
+		e.Kind, e.Code, e.Reason = ContainerExited, s.unitCode[e.App], "Scheduled restart job"
+	default:
+		e.App = unitGivenUp().FindStringSubmatch(text)[1]
+		e.Kind, e.Reason = BackOff, "Start request repeated too quickly"
+	}
+	return e
 }

@@ -100,8 +100,11 @@ func headingSpoilt(first []byte) bool {
 	if line := string(first[:min(len(first), 512)]); kmsgPrefix().MatchString(line) || syslogPrefix().MatchString(line) {
 		return true
 	}
-	return bytes.ContainsAny(first, "{}=")
+	return bytes.ContainsAny(first, "{}=") || clockTime().Match(first[:min(len(first), 512)])
 }
+
+// clockTime stands in lines of logs and in no heading.
+var clockTime = expression(`\b\d{1,2}:\d{2}:\d{2}\b`)
 
 func readCSV(f *file, comma rune) (*sheet, error) {
 	r := csv.NewReader(bytes.NewReader(f.data))
@@ -125,7 +128,22 @@ func readCSV(f *file, comma rune) (*sheet, error) {
 			}
 			continue
 		}
+		if comma != ',' {
+			decimalPoints(cells)
+		}
 		s.add(sheetRow{line: line, cells: cells})
+	}
+}
+
+var decimalComma = expression(`^-?\d{1,15},\d+$`)
+
+// decimalPoints writes numbers with a decimal comma as all others do: where the
+// comma does not separate cells, it is that of the language.
+func decimalPoints(cells []string) {
+	for i, c := range cells {
+		if decimalComma().MatchString(c) {
+			cells[i] = strings.Replace(c, ",", ".", 1)
+		}
 	}
 }
 
@@ -156,7 +174,7 @@ func (b *builder) takeSheet(s *sheet) error {
 		return b.azureMetricsRows(s)
 	case s.column("bucket") >= 0 && s.column("count") >= 0:
 		return b.buckets(s)
-	case s.column("url") >= 0 && s.column("status", "status_code", "http_code") >= 0:
+	case s.column("status", "status_code", "http_code") >= 0 && (s.column("url") >= 0 || s.timed()):
 		return b.probeRows(s)
 	}
 	return b.plainTable(s)
@@ -179,6 +197,12 @@ func (s *sheet) timeColumn() int {
 		}
 	}
 	return -1
+}
+
+// timed reports whether each row has a time and how long something took.
+func (s *sheet) timed() bool {
+	took, _ := s.durationColumn()
+	return took >= 0 && s.timeColumn() >= 0
 }
 
 func (s *sheet) time(r *sheetRow, column int) (time.Time, bool) {

@@ -87,8 +87,12 @@ func parseTime(text string) (time.Time, bool) {
 		return at, plausible(at)
 	}
 	for _, layout := range []string{
-		"1/2/2006, 3:04:05.000 PM", "1/2/2006, 3:04:05 PM", "1/2/2006 3:04:05 PM", "01/02/2006 15:04:05",
+		"1/2/2006, 3:04:05 PM", "1/2/2006 3:04:05 PM", "01/02/2006 15:04:05",
+		// The portal writes the time as the browser's language does: with a clock of
+		// 24 hours the day stands before the month.
+		"2/1/2006, 15:04:05", "2.1.2006, 15:04:05", "2.1.2006 15:04:05", "2-1-2006 15:04:05", "2006-1-2, 15:04:05", "2006/1/2 15:04:05",
 		"2006/01/02 15:04:05", "Mon Jan _2 15:04:05 2006", "02/Jan/2006:15:04:05 -0700", "2006-01-02 15:04", "2006-01-02T15:04Z",
+		"2006-01-02 15:04:05 -0700 MST",
 	} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC(), plausible(at)

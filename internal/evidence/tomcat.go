@@ -10,7 +10,6 @@ var (
 	tomcatVersion = expression(`Server version(?: name)?: +Apache Tomcat/([\d.]+)`)
 	javaOOM       = expression(`java\.lang\.OutOfMemoryError(?:: (.*))?`)
 	tomcatRecord  = expression(`^(?:SEVERE|WARNING|INFO|FINE): |org\.apache\.(?:catalina|tomcat|coyote)\.`)
-	hikari        = expression(`HikariPool-\d+ - Connection is not available, request timed out after (\d+)ms`)
 )
 
 // tomcatLine reads the log of Tomcat and what a JVM below it says. Old releases
@@ -25,9 +24,6 @@ func tomcatLine(l *logLine, s *logState) (Event, bool) {
 	case tomcatMax().MatchString(l.text):
 		m := tomcatMax().FindStringSubmatch(l.text)
 		e.Kind, e.Limit, e.Port = PoolAtLimit, l.number(m[1], "maxThreads", Events), atoi(m[2])
-	case hikari().MatchString(l.text):
-		e.Kind, e.Reason = ClientTimeout, "a database connection from the pool"
-		e.Elapsed = l.number(hikari().FindStringSubmatch(l.text)[1], "timed out after", Millis).Times(1e-3, Seconds)
 	case javaOOM().MatchString(l.text):
 		e.Kind, e.Reason = AppError, "java.lang.OutOfMemoryError"
 	case tomcatStart().MatchString(l.text):

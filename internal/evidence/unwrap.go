@@ -9,6 +9,7 @@ var (
 	// noMachine stands where syslog has the machine's name, and is none: levels,
 	// and the first words of App Service's messages ("Starting container: …").
 	noMachine     = expression(`^(?:FATAL|CRITICAL|SEVERE|ERROR|WARN|WARNING|NOTICE|INFO|DEBUG|TRACE|Starting|Stopping|Site|Pulling|Container|Image)$`)
+	colours       = expression(`\x1b\[[0-9;]*[A-Za-z]`)
 	kubectlPrefix = expression(`^\[pod/([\w.-]+)/[\w.-]+\] `)
 )
 
@@ -17,6 +18,9 @@ var (
 // that adds its own time leaves two: the program's is the truer one.
 func unwrap(n int, file, text string) *logLine {
 	l := &logLine{n: n, file: file, bootSeconds: -1}
+	if strings.Contains(text, "\x1b[") {
+		text = colours().ReplaceAllString(text, "")
+	}
 	if m := composePrefix().FindStringSubmatchIndex(text); m != nil {
 		l.app, text = text[m[2]:m[3]], text[m[1]:]
 	} else if m := kubectlPrefix().FindStringSubmatchIndex(text); m != nil {
