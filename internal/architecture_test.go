@@ -17,11 +17,11 @@ import (
 // its own; kinds of host import from host and below.
 var floors = map[string]int{
 	"internal/kernel": 0, "internal/stats": 0, "internal/queue": 0, "internal/clock": 0,
-	"internal/wire": 0, "internal/metric": 0, "internal/textfile": 0, "internal/phrase": 0, "apps": 0,
+	"internal/wire": 0, "internal/metric": 0, "internal/textfile": 0, "internal/phrase": 0, "internal/servertest": 0, "apps": 0,
 	"internal/experiment": 1, "internal/record": 1, "internal/goapp": 1, "catalog": 1,
 	"internal/gauge": 1, "internal/system": 1, "internal/measure": 2, "internal/traffic": 2, "internal/agent": 2, "internal/frontend": 2,
 	"internal/host": 2, "internal/evidence": 2, "internal/agent/agenttest": 3, "internal/traffic/bench": 3,
-	"internal/lab": 3, "internal/verdict": 3, "internal/probe": 3, "internal/upstream": 2, "internal/guest": 3, "internal/exporter": 4, "internal/doctor": 4, "internal/watch": 3,
+	"internal/lab": 3, "internal/verdict": 3, "internal/probe": 3, "internal/upstream": 2, "internal/guest": 3, "internal/exporter": 4, "internal/doctor": 4, "internal/doctor/closedloop": 5, "internal/watch": 3,
 	"internal/audit":     4,
 	"internal/compare":   4,
 	"internal/report":    4,

@@ -9,22 +9,19 @@ import (
 	"time"
 
 	"brink/internal/kernel"
+	"brink/internal/servertest"
 )
 
 const slowNode = `require("http").createServer((q, r) => setTimeout(() => r.end("ok"), 1000000)).listen(+process.argv[2], "127.0.0.1")`
 
-func nodeApp(t *testing.T) *process {
-	t.Helper()
-	port := freePort(t)
-	return launch(t, port, map[string]string{"server.js": slowNode}, nil, "node", "server.js", strconv.Itoa(port))
-}
+func nodeApp(t *testing.T) *servertest.Process { return servertest.Node(t, slowNode) }
 
 // started is what a supervisor knows of a server that it has started.
-func started(t *testing.T, p *process) App {
+func started(t *testing.T, p *servertest.Process) App {
 	t.Helper()
 	return App{
 		PIDs:   family(t, p.Process.Pid),
-		Listen: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(p.port)),
+		Listen: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(p.Port)),
 		Args:   p.Args,
 	}
 }
@@ -51,7 +48,7 @@ func family(t *testing.T, pid int) []int {
 }
 
 // following takes a reading of the apps as an agent does, ten times a second.
-func following(t *testing.T, g *Gauge, servers ...*process) {
+func following(t *testing.T, g *Gauge, servers ...*servertest.Process) {
 	t.Helper()
 	apps := make([]App, len(servers))
 	for i, p := range servers {
@@ -71,15 +68,15 @@ func following(t *testing.T, g *Gauge, servers ...*process) {
 // unknown, and one that takes another's place starts from nothing.
 func TestFollowsApps(t *testing.T) {
 	t.Parallel()
-	sync := gunicornWith(t, "", "-w", "3", "--backlog", "7")
-	threads := gunicornWith(t, "", "-w", "1", "--threads", "2")
+	sync := servertest.Gunicorn(t, "", "-w", "3", "--backlog", "7")
+	threads := servertest.Gunicorn(t, "", "-w", "1", "--threads", "2")
 	node := nodeApp(t)
 	g := watching(t, Config{})
-	hold(t, 5, sync.url("?1000"))
-	hold(t, 3, threads.url("?1000"))
-	hold(t, 1, node.url("?1000"))
+	servertest.Hold(t, 5, sync.URL("?1000"))
+	servertest.Hold(t, 3, threads.URL("?1000"))
+	servertest.Hold(t, 1, node.URL("?1000"))
 
-	eventually(t, "the loads are told", func() bool {
+	servertest.Eventually(t, "the loads are told", func() bool {
 		following(t, g, sync, threads, node)
 		return g.Load(0).Queued == num(2) && g.Load(1).Queued == num(1) && g.Load(1).Waiting == num(0) &&
 			g.Load(0).OldestMillis.Known && g.Load(2).Waiting == num(0)
@@ -94,14 +91,14 @@ func TestFollowsApps(t *testing.T) {
 			t.Errorf("app %d: %+v, want %+v", i, l, w)
 		}
 	}
-	if oldest := g.Load(0).OldestMillis; !oldest.Known || oldest.Value > uint64(patience.Milliseconds()) {
+	if oldest := g.Load(0).OldestMillis; !oldest.Known || oldest.Value > uint64(servertest.Patience.Milliseconds()) {
 		t.Errorf("the oldest has waited for %v ms", oldest)
 	}
 	if n := len(g.servers); n != 3 {
 		t.Errorf("%d servers are looked at, want 3 of all that listen on this machine", n)
 	}
 
-	eventually(t, "the second is in the first place", func() bool {
+	servertest.Eventually(t, "the second is in the first place", func() bool {
 		following(t, g, threads)
 		if l := g.Load(0); l.Workers.Known && l.Workers != num(2) {
 			t.Fatalf("the second app has the load of the first: %+v", l)
@@ -113,33 +110,33 @@ func TestFollowsApps(t *testing.T) {
 // An app that ends and is started again has no load in between.
 func TestFollowsRestart(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "2")
+	p := servertest.Gunicorn(t, "", "-w", "2")
 	g := watching(t, Config{})
-	up := func(p *process) func() bool {
+	up := func(p *servertest.Process) func() bool {
 		return func() bool {
 			following(t, g, p)
 			return g.Load(0).Workers == num(2) && g.Load(0).Busy == num(0)
 		}
 	}
-	eventually(t, "it is seen", up(p))
-	end(p.Cmd)
-	eventually(t, "it is gone", func() bool {
+	servertest.Eventually(t, "it is seen", up(p))
+	servertest.End(p.Cmd)
+	servertest.Eventually(t, "it is gone", func() bool {
 		following(t, g, p)
 		return g.Load(0) == Load{}
 	})
-	again := launch(t, p.port, map[string]string{"app.py": wsgi}, nil, gunicornBin, "-w", "2", "-b", addressOf(p), "app:app")
-	eventually(t, "the new one is seen", up(again))
+	again := servertest.Launch(t, p.Port, map[string]string{"app.py": servertest.WSGI}, nil, servertest.GunicornBin, "-w", "2", "-b", p.Address(), "app:app")
+	servertest.Eventually(t, "the new one is seen", up(again))
 }
 
 // What the caller says of the command line is believed, and the kernel is not
 // asked for it.
 func TestFollowsByTheGivenCommandLine(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "2")
+	p := servertest.Gunicorn(t, "", "-w", "2")
 	g := watching(t, Config{})
 	app := started(t, p)
 	app.Args = []string{"python3", "-m", "gunicorn", "--worker-class", "gevent", "app:app"}
-	eventually(t, "it is seen", func() bool {
+	servertest.Eventually(t, "it is seen", func() bool {
 		app.PIDs = family(t, p.Process.Pid)
 		g.Follow([]App{app})
 		if _, err := g.Sample(time.Now()); err != nil {
@@ -154,11 +151,11 @@ func TestFollowsByTheGivenCommandLine(t *testing.T) {
 
 // Following apps that stay the same costs no memory.
 func TestFollowingAllocatesNothing(t *testing.T) {
-	a, b := gunicornWith(t, "", "-w", "3"), gunicornWith(t, "", "-w", "1", "--threads", "2")
+	a, b := servertest.Gunicorn(t, "", "-w", "3"), servertest.Gunicorn(t, "", "-w", "1", "--threads", "2")
 	g := watching(t, Config{})
-	hold(t, 4, a.url("?1000"))
-	hold(t, 3, b.url("?1000"))
-	eventually(t, "both are busy", func() bool {
+	servertest.Hold(t, 4, a.URL("?1000"))
+	servertest.Hold(t, 3, b.URL("?1000"))
+	servertest.Eventually(t, "both are busy", func() bool {
 		following(t, g, a, b)
 		return g.Load(0).Queued == num(1) && g.Load(1).Queued == num(1)
 	})
@@ -189,7 +186,7 @@ func TestFollowingAllocatesNothing(t *testing.T) {
 // again, at a Unix socket too; others are let go of.
 func TestFollowsWhatItHasFound(t *testing.T) {
 	t.Parallel()
-	a, b, other := gunicornWith(t, "", "-w", "2"), gunicornOnUnixSocket(t, "", "-w", "1"), gunicornWith(t, "", "-w", "1")
+	a, b, other := servertest.Gunicorn(t, "", "-w", "2"), gunicornOnUnixSocket(t, "", "-w", "1"), servertest.Gunicorn(t, "", "-w", "1")
 	g := watching(t, Config{Brief: true})
 	found := func() (apps []App) {
 		for _, s := range sample(t, g).Servers {
@@ -204,16 +201,16 @@ func TestFollowsWhatItHasFound(t *testing.T) {
 		return apps
 	}
 	var apps []App
-	eventually(t, "both are found", func() bool { apps = found(); return len(apps) == 2 })
+	servertest.Eventually(t, "both are found", func() bool { apps = found(); return len(apps) == 2 })
 	g.Follow(apps)
 	if len(g.servers) != 2 || g.rescan.wanted || slices.ContainsFunc(g.servers, func(s *server) bool { return s.has(other.Process.Pid) }) {
 		t.Errorf("%d servers are kept, want 2; another search: %v", len(g.servers), g.rescan.wanted)
 	}
-	hold(t, 2, a.url("?1000"))
+	servertest.Hold(t, 2, a.URL("?1000"))
 	for range 3 {
 		sendToUnixSocket(t, b)
 	}
-	eventually(t, "both are busy", func() bool {
+	servertest.Eventually(t, "both are busy", func() bool {
 		sample(t, g)
 		return g.Load(0).Busy.Plus(g.Load(1).Busy) == num(3) && g.Load(0).Queued.Plus(g.Load(1).Queued) == num(2)
 	})
@@ -237,8 +234,8 @@ l.accept()
 import time
 time.sleep(1000)
 `
-	port := freePort(t)
-	p := launch(t, port, map[string]string{"server.py": py}, nil, "/usr/bin/python3", "server.py", strconv.Itoa(port))
+	port := servertest.FreePort(t)
+	p := servertest.Launch(t, port, map[string]string{"server.py": py}, nil, servertest.PythonBin, "server.py", strconv.Itoa(port))
 	if s := only(t, watching(t, onPort(port))); s.PID != p.Process.Pid {
 		t.Errorf("the server is process %d, want %d", s.PID, p.Process.Pid)
 	}

@@ -13,23 +13,25 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 // Two sync workers that hold a request each, and five connections behind them:
 // what listen(2) and the accept queue's description promise.
 func TestAcceptQueue(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "2", "--backlog", "7")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "2", "--backlog", "7")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 3)
-	hold(t, 2, p.url("?1000"))
-	eventually(t, "both are busy", func() bool { return only(t, g).Busy == num(2) })
+	servertest.Hold(t, 2, p.URL("?1000"))
+	servertest.Eventually(t, "both are busy", func() bool { return only(t, g).Busy == num(2) })
 	waiting := make([]net.Conn, 5)
 	for i := range waiting {
 		waiting[i] = sendOnly(t, p)
 	}
 	var s *Server
-	eventually(t, "five wait", func() bool { s = only(t, g); return s.Queued == num(5) && s.Sockets[0].Abandoned.Known })
+	servertest.Eventually(t, "five wait", func() bool { s = only(t, g); return s.Queued == num(5) && s.Sockets[0].Abandoned.Known })
 	wantNum(t, "workers", s.Workers, 2)
 	wantNum(t, "busy", s.Busy, 2)
 	wantNum(t, "idle", s.Idle, 0)
@@ -39,37 +41,35 @@ func TestAcceptQueue(t *testing.T) {
 		t.Errorf("accept queue of %d, want 5", s.Sockets[0].Queue)
 	}
 	began := time.Now()
-	eventually(t, "the oldest grows older than a second", func() bool {
+	servertest.Eventually(t, "the oldest grows older than a second", func() bool {
 		age := only(t, g).Sockets[0].Oldest
 		return age.Known && age.Value > 1
 	})
-	if age := only(t, g).Sockets[0].Oldest.Value; age > time.Since(began).Seconds()+patience.Seconds() {
+	if age := only(t, g).Sockets[0].Oldest.Value; age > time.Since(began).Seconds()+servertest.Patience.Seconds() {
 		t.Errorf("the oldest waits for %v s, longer than it can", age)
 	}
 	waiting[3].Close()
-	eventually(t, "one has given up", func() bool { return only(t, g).Sockets[0].Abandoned == num(1) })
+	servertest.Eventually(t, "one has given up", func() bool { return only(t, g).Sockets[0].Abandoned == num(1) })
 
 	// The queue holds one above its limit of 7; what comes then is turned away.
 	dropped := uint64(0)
 	for range 5 {
 		go func() {
-			if c, err := net.DialTimeout("tcp4", addressOf(p), 2*time.Second); err == nil {
+			if c, err := net.DialTimeout("tcp4", p.Address(), 2*time.Second); err == nil {
 				c.Close()
 			}
 		}()
 	}
-	eventually(t, "connections are turned away", func() bool {
+	servertest.Eventually(t, "connections are turned away", func() bool {
 		dropped += only(t, g).Sockets[0].Drops.Value
 		return dropped > 0
 	})
 }
 
-func addressOf(p *process) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
-
 // sendOnly sends a request and does not wait for the answer.
-func sendOnly(t testing.TB, p *process) net.Conn {
+func sendOnly(t testing.TB, p *servertest.Process) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp4", addressOf(p))
+	c, err := net.Dial("tcp4", p.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +84,14 @@ func sendOnly(t testing.TB, p *process) net.Conn {
 // accept queue stays empty, and three requests wait inside.
 func TestRequestsThatWaitInsideGthread(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "1", "--threads", "2")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "1", "--threads", "2")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 2)
 	for range 5 {
 		sendOnly(t, p)
 	}
 	var s *Server
-	eventually(t, "two are served and three wait", func() bool {
+	servertest.Eventually(t, "two are served and three wait", func() bool {
 		s = only(t, g)
 		return s.Busy == num(2) && s.Queued == num(3) && s.Processes[1].Held == num(5)
 	})
@@ -102,15 +102,47 @@ func TestRequestsThatWaitInsideGthread(t *testing.T) {
 	if s.Processes[1].Unread.Value == 0 {
 		t.Error("the waiting requests have no unread bytes")
 	}
+	servertest.Eventually(t, "the oldest of them has waited for more than a second", func() bool {
+		oldest := only(t, g).Processes[1].Oldest
+		return oldest.Known && oldest.Value > 1
+	})
+}
+
+// A thread may leave a body unread while it serves, and nobody waits then.
+func TestABodyThatNobodyReadsDoesNotWait(t *testing.T) {
+	t.Parallel()
+	p := servertest.Gunicorn(t, "", "-w", "1", "--threads", "2")
+	g := watching(t, onPort(p.Port))
+	grown(t, g, 2)
+	c, err := net.Dial("tcp4", p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const large = 1 << 20 // more than the server reads on its own
+	if _, err := fmt.Fprintf(c, "POST /?1000 HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", large); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(make([]byte, 100<<10)); err != nil {
+		t.Fatal(err)
+	}
+	var s *Server
+	servertest.Eventually(t, "one is served, with unread bytes", func() bool {
+		s = only(t, g)
+		return s.Busy == num(1) && s.Processes[1].Unread.Value > 0
+	})
+	if s.Processes[1].Oldest.Known || s.Queued != num(0) {
+		t.Errorf("the oldest of %v waits for %v, want none", s.Queued, s.Processes[1].Oldest)
+	}
 }
 
 // A connection that is kept open after its answer occupies no gthread thread.
 func TestKeptConnectionIsIdle(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "1", "--threads", "4", "--keep-alive", "60")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "1", "--threads", "4", "--keep-alive", "60")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 2)
-	c, err := net.Dial("tcp4", addressOf(p))
+	c, err := net.Dial("tcp4", p.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,21 +160,21 @@ func TestKeptConnectionIsIdle(t *testing.T) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 	}
 	var s *Server
-	eventually(t, "the connection is held", func() bool { s = only(t, g); return s.Processes[1].Held == num(1) })
+	servertest.Eventually(t, "the connection is held", func() bool { s = only(t, g); return s.Processes[1].Held == num(1) })
 	wantNum(t, "busy", s.Busy, 0)
 	wantNum(t, "idle", s.Idle, 4)
 	time.Sleep(50 * time.Millisecond) // many ticks again
 	if _, err := io.WriteString(c, "GET /?1000 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the next request makes it busy", func() bool { return only(t, g).Busy == num(1) })
+	servertest.Eventually(t, "the next request makes it busy", func() bool { return only(t, g).Busy == num(1) })
 }
 
 // An app that keeps its connection to the upstream open until the next request
 // has a new socket at rest. It is not taken for a request.
 func TestLeftoverSocketsAreNoRequests(t *testing.T) {
 	t.Parallel()
-	up := newUpstream(t, 0)
+	up := servertest.NewUpstream(t, 0)
 	const app = `
 import os, socket
 keep = None
@@ -154,8 +186,8 @@ def app(env, start):
     start("200 OK", [("Content-Length", "0")])
     return [b""]
 `
-	port := freePort(t)
-	p := launch(t, port, map[string]string{"app.py": app}, []string{"UPSTREAM=" + up.URL}, gunicornBin,
+	port := servertest.FreePort(t)
+	p := servertest.Launch(t, port, map[string]string{"app.py": app}, []string{"UPSTREAM=" + up.URL}, servertest.GunicornBin,
 		"-w", "2", "-b", fmt.Sprintf("127.0.0.1:%d", port), "app:app")
 	g := watching(t, onPort(port))
 	grown(t, g, 3)
@@ -176,17 +208,17 @@ def app(env, start):
 // The built-in workload: four Go processes, each with one connection at a time.
 func TestBuiltInApp(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
-	p := launch(t, port, nil, []string{masterEnv + "=" + strconv.Itoa(port)}, testBinary(t))
+	port := servertest.FreePort(t)
+	p := servertest.Launch(t, port, nil, []string{masterEnv + "=" + strconv.Itoa(port)}, testBinary(t))
 	g := watching(t, onPort(port))
-	eventually(t, "four workers", func() bool {
+	servertest.Eventually(t, "four workers", func() bool {
 		g.rescan.wanted = true // they were forked by threads of the master
 		snap := sample(t, g)
 		return len(snap.Servers) == 1 && snap.Servers[0].Workers == num(4)
 	})
 	for _, q := range []int{3, 6} {
-		hold(t, 3, p.url("thread-hold?secs=600"))
-		eventually(t, fmt.Sprintf("%d held", q), func() bool {
+		servertest.Hold(t, 3, p.URL("thread-hold?secs=600"))
+		servertest.Eventually(t, fmt.Sprintf("%d held", q), func() bool {
 			s := only(t, g)
 			return s.Busy == num(uint64(min(q, 4))) && s.Queued == num(uint64(max(q-4, 0)))
 		})
@@ -199,15 +231,15 @@ func TestBuiltInApp(t *testing.T) {
 // What a worker waits on is the upstream, where the rights suffice.
 func TestWaitsOnUpstream(t *testing.T) {
 	t.Parallel()
-	up := newUpstream(t, time.Hour)
-	p := gunicornWith(t, up.URL, "-w", "1")
-	cfg := onPort(p.port)
+	up := servertest.NewUpstream(t, time.Hour)
+	p := servertest.Gunicorn(t, up.URL, "-w", "1")
+	cfg := onPort(p.Port)
 	cfg.Detail = true
 	g := watching(t, cfg)
 	grown(t, g, 2)
-	hold(t, 1, p.url(""))
+	servertest.Hold(t, 1, p.URL(""))
 	want := strings.TrimPrefix(up.URL, "http://")
-	eventually(t, "it waits on the upstream", func() bool {
+	servertest.Eventually(t, "it waits on the upstream", func() bool {
 		s := only(t, g)
 		wait := s.Processes[1].Wait
 		return s.Busy == num(1) && wait.Peer.IsValid() && wait.Peer.String() == want && wait.Call != ""
@@ -218,16 +250,16 @@ func TestWaitsOnUpstream(t *testing.T) {
 // Workers and masters that die, and servers that come and go, are no errors.
 func TestDeathsAreNoErrors(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "3")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "3")
+	g := watching(t, onPort(p.Port))
 	before := grown(t, g, 4)
 	killed := before.Processes[2].PID
-	hold(t, 2, p.url("?1000"))
-	eventually(t, "two are busy", func() bool { return only(t, g).Busy == num(2) })
+	servertest.Hold(t, 2, p.URL("?1000"))
+	servertest.Eventually(t, "two are busy", func() bool { return only(t, g).Busy == num(2) })
 	if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "another takes its place", func() bool {
+	servertest.Eventually(t, "another takes its place", func() bool {
 		s := only(t, g)
 		if s.Workers.Value > 3 {
 			t.Fatalf("%v workers of 3", s.Workers)
@@ -239,10 +271,10 @@ func TestDeathsAreNoErrors(t *testing.T) {
 		}
 		return len(s.Processes) == 4
 	})
-	end(p.Cmd)
-	eventually(t, "the server is gone", func() bool { return len(sample(t, g).Servers) == 0 })
-	again := launch(t, p.port, map[string]string{"app.py": wsgi}, nil, gunicornBin,
-		"-w", "2", "-b", addressOf(p), "app:app")
+	servertest.End(p.Cmd)
+	servertest.Eventually(t, "the server is gone", func() bool { return len(sample(t, g).Servers) == 0 })
+	again := servertest.Launch(t, p.Port, map[string]string{"app.py": servertest.WSGI}, nil, servertest.GunicornBin,
+		"-w", "2", "-b", p.Address(), "app:app")
 	if s := grown(t, g, 3); s.PID != again.Process.Pid || s.Workers != num(2) {
 		t.Errorf("server of pid %d with %v workers, want the new one, %d, with 2", s.PID, s.Workers, again.Process.Pid)
 	}
@@ -252,15 +284,15 @@ func TestDeathsAreNoErrors(t *testing.T) {
 // busy nor idle.
 func TestUnreapedWorkerIsGone(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "3")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "3")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 4)
 	for range 15 { // until a glance is trusted
 		ask(p, 6, "?0")
 		only(t, g)
 	}
-	hold(t, 2, p.url("?1000"))
-	eventually(t, "two are busy", func() bool { return only(t, g).Busy == num(2) })
+	servertest.Hold(t, 2, p.URL("?1000"))
+	servertest.Eventually(t, "two are busy", func() bool { return only(t, g).Busy == num(2) })
 	if err := syscall.Kill(p.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +306,7 @@ func TestUnreapedWorkerIsGone(t *testing.T) {
 		}
 	}
 	var s *Server
-	eventually(t, "one is left", func() bool { s = only(t, g); return s.Workers == num(1) })
+	servertest.Eventually(t, "one is left", func() bool { s = only(t, g); return s.Workers == num(1) })
 	if s.Busy != num(1) || s.Idle != num(0) || len(s.Processes) != 2 {
 		t.Errorf("busy %v, idle %v, %d processes, want 1, 0, 2", s.Busy, s.Idle, len(s.Processes))
 	}
@@ -288,10 +320,10 @@ func TestNetworkNamespace(t *testing.T) {
 			t.Parallel()
 			diag := diag && os.Getuid() == 0 // only root may enter
 			dir := t.TempDir()
-			writeFile(t, dir, "app.py", wsgi)
+			writeFile(t, dir, "app.py", servertest.WSGI)
 			writeFile(t, dir, "hold.py", "import socket, sys, time\ncs = [socket.create_connection(('127.0.0.1', 8123)) for i in range(5)]\n"+
 				"for c in cs: c.sendall(b'GET /?1000 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')\ntime.sleep(1000)\n")
-			script := "ip link set lo up && " + gunicornBin + " -w 2 -b 127.0.0.1:8123 app:app & sleep 0.1; " +
+			script := "ip link set lo up && " + servertest.GunicornBin + " -w 2 -b 127.0.0.1:8123 app:app & sleep 0.1; " +
 				"until ss -Hltn | grep -q 8123; do sleep 0.1; done; exec /usr/bin/python3 hold.py"
 			cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "sh", "-c", script)
 			cmd.Dir = dir
@@ -299,10 +331,10 @@ func TestNetworkNamespace(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer end(cmd)
+			defer servertest.End(cmd)
 			g := watching(t, Config{PIDs: []int{cmd.Process.Pid}})
 			var s *Server
-			eventually(t, "two are busy and three wait", func() bool {
+			servertest.Eventually(t, "two are busy and three wait", func() bool {
 				g.rescan.wanted = true
 				for _, sp := range g.spaces {
 					if !sp.own && !diag && sp.diag != nil {
@@ -320,8 +352,8 @@ func TestNetworkNamespace(t *testing.T) {
 			if s.NetNS == 0 {
 				t.Error("it is said to be in our namespace")
 			}
-			end(cmd)
-			eventually(t, "it is gone", func() bool { return len(sample(t, g).Servers) == 0 && len(g.spaces) == 1 })
+			servertest.End(cmd)
+			servertest.Eventually(t, "it is gone", func() bool { return len(sample(t, g).Servers) == 0 && len(g.spaces) == 1 })
 		})
 	}
 }

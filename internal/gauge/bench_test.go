@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 // BenchmarkAgainstNodeExporter compares the CPU that a reading of 64 workers
@@ -19,32 +21,32 @@ import (
 // request and the queue other connections.
 func BenchmarkAgainstNodeExporter(b *testing.B) {
 	exporter := nodeExporter(b)
-	p := gunicornWith(b, "", "-w", "64")
-	grown(b, watching(b, onPort(p.port)), 65)
+	p := servertest.Gunicorn(b, "", "-w", "64")
+	grown(b, watching(b, onPort(p.Port)), 65)
 	const tenth = 0.1
 	nothing := func() {}
 	b.Run("idle", func(b *testing.B) { compareCost(b, exporter, p, tenth, nothing) })
 	b.Run("all ran", func(b *testing.B) { compareCost(b, exporter, p, tenth, func() { ask(p, 128, "?0") }) })
-	hold(b, 32, p.url("?1000"))
-	eventually(b, "32 hold", func() bool { return only(b, watching(b, onPort(p.port))).Busy == num(32) })
+	servertest.Hold(b, 32, p.URL("?1000"))
+	servertest.Eventually(b, "32 hold", func() bool { return only(b, watching(b, onPort(p.Port))).Busy == num(32) })
 	b.Run("32 busy", func(b *testing.B) { compareCost(b, exporter, p, tenth, nothing) })
 	b.Run("32 busy and 10000 connections", func(b *testing.B) {
 		manyConnections(b, 5000) // each has two ends here
 		compareCost(b, exporter, p, tenth, nothing)
 	})
-	hold(b, 32+8, p.url("?1000"))
-	eventually(b, "8 wait", func() bool { return only(b, watching(b, onPort(p.port))).Queued == num(8) })
+	servertest.Hold(b, 32+8, p.URL("?1000"))
+	servertest.Eventually(b, "8 wait", func() bool { return only(b, watching(b, onPort(p.Port))).Queued == num(8) })
 	b.Run("64 busy and 8 waiting", func(b *testing.B) { compareCost(b, exporter, p, tenth, nothing) })
 	b.Run("moving queue", func(b *testing.B) {
-		p := gunicornWith(b, "", "-w", "64")
-		grown(b, watching(b, onPort(p.port)), 65)
+		p := servertest.Gunicorn(b, "", "-w", "64")
+		grown(b, watching(b, onPort(p.Port)), 65)
 		defer keepAsking(p, 64+16, "?0.2")()
 		compareCost(b, exporter, p, 2*tenth, func() { time.Sleep(20 * time.Millisecond) })
 	})
 }
 
 // keepAsking keeps n requests under way, each followed by another.
-func keepAsking(p *process, n int, query string) (stop func()) {
+func keepAsking(p *servertest.Process, n int, query string) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for range n {
@@ -62,10 +64,10 @@ func keepAsking(p *process, n int, query string) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-func compareCost(b *testing.B, exporter, p *process, promised float64, between func()) {
+func compareCost(b *testing.B, exporter, p *servertest.Process, promised float64, between func()) {
 	// Until trust has grown, a gauge spends more.
 	const warm, readings = 200, 100
-	g := watching(b, onPort(p.port))
+	g := watching(b, onPort(p.Port))
 	now := time.Now()
 	looked := 0
 	read := func() time.Duration {
@@ -108,23 +110,23 @@ func compareCost(b *testing.B, exporter, p *process, promised float64, between f
 }
 
 // nodeExporter starts the exporter with its default collectors.
-func nodeExporter(b *testing.B) *process {
+func nodeExporter(b *testing.B) *servertest.Process {
 	b.Helper()
 	bin, err := exec.LookPath("prometheus-node-exporter")
 	if err != nil {
 		b.Fatalf("the Debian package prometheus-node-exporter is needed: %v", err)
 	}
-	port := freePort(b)
-	p := launch(b, port, nil, nil, bin, "--web.listen-address", fmt.Sprintf("127.0.0.1:%d", port))
+	port := servertest.FreePort(b)
+	p := servertest.Launch(b, port, nil, nil, bin, "--web.listen-address", fmt.Sprintf("127.0.0.1:%d", port))
 	for range 5 {
 		scrapeOnce(b, p)
 	}
 	return p
 }
 
-func scrapeOnce(b *testing.B, p *process) {
+func scrapeOnce(b *testing.B, p *servertest.Process) {
 	b.Helper()
-	resp, err := http.Get(p.url("metrics"))
+	resp, err := http.Get(p.URL("metrics"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -135,11 +137,11 @@ func scrapeOnce(b *testing.B, p *process) {
 }
 
 // ask sends n requests at once.
-func ask(p *process, n int, query string) {
+func ask(p *servertest.Process, n int, query string) {
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			if resp, err := client.Get(p.url(query)); err == nil {
+			if resp, err := servertest.Client.Get(p.URL(query)); err == nil {
 				resp.Body.Close()
 			}
 		})

@@ -2,10 +2,11 @@ package gauge
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 // Servers that keep their pools inside say unknown, not zero, while they hold
@@ -13,28 +14,30 @@ import (
 func TestPoolsInsideAreUnknown(t *testing.T) {
 	for _, c := range []struct {
 		kind  Kind
-		start func(t *testing.T) *process
+		start func(t *testing.T) *servertest.Process
 	}{
-		{GunicornGevent, func(t *testing.T) *process { return gunicornWith(t, "", "-w", "2", "-k", "gevent") }},
-		{GunicornUvicorn, func(t *testing.T) *process {
-			return asgiWith(t, gunicornBin, "-k", "uvicorn.workers.UvicornWorker", "-b")
+		{GunicornGevent, func(t *testing.T) *servertest.Process { return servertest.Gunicorn(t, "", "-w", "2", "-k", "gevent") }},
+		{GunicornUvicorn, func(t *testing.T) *servertest.Process {
+			return asgiWith(t, servertest.GunicornBin, "-k", "uvicorn.workers.UvicornWorker", "-b")
 		}},
-		{Uvicorn, func(t *testing.T) *process { return asgiWith(t, "/usr/bin/python3", "-m", "uvicorn", "--port") }},
+		{Uvicorn, func(t *testing.T) *servertest.Process {
+			return asgiWith(t, servertest.PythonBin, "-m", "uvicorn", "--port")
+		}},
 		{Nginx, startNginx},
 		{Puma, startPuma},
 		{Node, nodeApp},
-		{Go, func(t *testing.T) *process {
-			port := freePort(t)
-			return launch(t, port, nil, []string{serverEnv + "=" + strconv.Itoa(port)}, testBinary(t))
+		{Go, func(t *testing.T) *servertest.Process {
+			port := servertest.FreePort(t)
+			return servertest.Launch(t, port, nil, []string{serverEnv + "=" + strconv.Itoa(port)}, testBinary(t))
 		}},
 	} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			t.Parallel()
 			p := c.start(t)
-			g := watching(t, onPort(p.port))
-			hold(t, 3, p.url("?1000"))
+			g := watching(t, onPort(p.Port))
+			servertest.Hold(t, 3, p.URL("?1000"))
 			var s *Server
-			eventually(t, "three connections are open", func() bool {
+			servertest.Eventually(t, "three connections are open", func() bool {
 				snap := sample(t, g)
 				if len(snap.Servers) == 1 {
 					s = snap.Servers[0]
@@ -58,7 +61,7 @@ func TestPoolsInsideAreUnknown(t *testing.T) {
 
 // asgiWith starts a server of an ASGI app that never answers; its last argument
 // takes the address, or the port alone.
-func asgiWith(t *testing.T, bin string, args ...string) *process {
+func asgiWith(t *testing.T, bin string, args ...string) *servertest.Process {
 	t.Helper()
 	const app = `
 import asyncio
@@ -66,20 +69,20 @@ async def app(scope, receive, send):
     if scope["type"] == "http":
         await asyncio.sleep(1000)
 `
-	port := freePort(t)
+	port := servertest.FreePort(t)
 	at := strconv.Itoa(port)
 	if args[len(args)-1] == "-b" {
 		at = "127.0.0.1:" + at
 	}
-	return launch(t, port, map[string]string{"app.py": app}, nil, bin, append(args, at, "app:app")...)
+	return servertest.Launch(t, port, map[string]string{"app.py": app}, nil, bin, append(args, at, "app:app")...)
 }
 
 // startNginx starts a proxy of an upstream that never answers.
-func startNginx(t *testing.T) *process {
+func startNginx(t *testing.T) *servertest.Process {
 	t.Helper()
-	up := newUpstream(t, time.Hour)
+	up := servertest.NewUpstream(t, time.Hour)
 	t.Cleanup(up.CloseClientConnections)
-	port := freePort(t)
+	port := servertest.FreePort(t)
 	conf := fmt.Sprintf(`daemon off; master_process on; worker_processes 2; pid @DIR@/pid; error_log stderr;
 %sevents {}
 http {
@@ -87,35 +90,26 @@ http {
 	uwsgi_temp_path @DIR@/uwsgi; scgi_temp_path @DIR@/scgi;
 	server { listen 127.0.0.1:%d; location / { proxy_pass %s; } }
 }
-`, asRoot("user root;\n"), port, up.URL)
-	return launch(t, port, map[string]string{"nginx.conf": conf}, nil, "/usr/sbin/nginx", "-e", "stderr", "-p", "@DIR@", "-c", "@DIR@/nginx.conf")
+`, servertest.AsRoot("user root;\n"), port, up.URL)
+	return servertest.Launch(t, port, map[string]string{"nginx.conf": conf}, nil, "/usr/sbin/nginx", "-e", "stderr", "-p", "@DIR@", "-c", "@DIR@/nginx.conf")
 }
 
-// asRoot keeps a server from changing its user to one who may not see the
-// test's directory.
-func asRoot(text string) string {
-	if os.Getuid() != 0 {
-		return ""
-	}
-	return text
-}
-
-func startPuma(t *testing.T) *process {
+func startPuma(t *testing.T) *servertest.Process {
 	t.Helper()
-	port := freePort(t)
-	return launch(t, port, map[string]string{"config.ru": "run lambda { |env| sleep 1000; [200, {}, []] }\n"}, nil,
+	port := servertest.FreePort(t)
+	return servertest.Launch(t, port, map[string]string{"config.ru": "run lambda { |env| sleep 1000; [200, {}, []] }\n"}, nil,
 		"/usr/bin/puma", "-b", "tcp://127.0.0.1:"+strconv.Itoa(port), "-t", "4:4", "config.ru")
 }
 
 // A machine with 10,000 connections of others: the figures are those of the
 // server that is watched.
 func TestTenThousandConnections(t *testing.T) {
-	p := gunicornWith(t, "", "-w", "2")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "2")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 3)
 	manyConnections(t, 5000) // each has two ends here
-	hold(t, 3, p.url("?1000"))
-	eventually(t, "two are busy and one waits", func() bool {
+	servertest.Hold(t, 3, p.URL("?1000"))
+	servertest.Eventually(t, "two are busy and one waits", func() bool {
 		s := only(t, g)
 		return s.Busy == num(2) && s.Queued == num(1) && s.Sockets[0].Oldest.Known
 	})

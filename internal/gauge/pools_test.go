@@ -3,39 +3,22 @@ package gauge
 import (
 	"fmt"
 	"net"
-	"path/filepath"
 	"strconv"
 	"testing"
+
+	"brink/internal/servertest"
 )
 
 // fpmPools is a php-fpm with a pool of three at a TCP port, one of two at a Unix
 // socket, and one that has no worker before the first request.
-func fpmPools(t *testing.T) (p *process, www, sock, later string) {
+func fpmPools(t *testing.T) (p *servertest.Process, www, sock, later string) {
 	t.Helper()
-	bins, err := filepath.Glob("/usr/sbin/php-fpm*")
-	if err != nil || len(bins) == 0 {
-		t.Fatalf("php-fpm is not installed: %v", err)
-	}
-	port, spare := freePort(t), freePort(t)
-	own := asRoot("user = root\ngroup = root\n")
-	conf := fmt.Sprintf(`[global]
-error_log = /dev/stderr
-daemonize = no
-[www]
-%slisten = 127.0.0.1:%d
-pm = static
-pm.max_children = 3
-[sock]
-%slisten = @DIR@/app.sock
-pm = static
-pm.max_children = 2
-[later]
-%slisten = 127.0.0.1:%d
-pm = ondemand
-pm.max_children = 2
-`, own, port, own, own, spare)
-	p = launch(t, port, map[string]string{"fpm.conf": conf}, nil, bins[0], "-n", "-y", "@DIR@/fpm.conf", "-R")
-	return p, addressOf(p), "unix:" + socketOf(p), fmt.Sprintf("127.0.0.1:%d", spare)
+	port, spare := servertest.FreePort(t), servertest.FreePort(t)
+	later = fmt.Sprintf("127.0.0.1:%d", spare)
+	p = servertest.PHP(t, port, servertest.PHPPool("www", fmt.Sprintf("127.0.0.1:%d", port), "pm = static", "pm.max_children = 3")+
+		servertest.PHPPool("sock", "@DIR@/app.sock", "pm = static", "pm.max_children = 2")+
+		servertest.PHPPool("later", later, "pm = ondemand", "pm.max_children = 2"), nil)
+	return p, p.Address(), "unix:" + socketOf(p), later
 }
 
 // pools reads the pools of a server by their addresses.
@@ -62,10 +45,10 @@ func TestPoolsOfOneMaster(t *testing.T) {
 		}
 		t.Cleanup(func() { c.Close() })
 	}
-	for _, cfg := range []Config{{}, {PIDs: []int{p.Process.Pid}}, onPort(p.port)} {
+	for _, cfg := range []Config{{}, {PIDs: []int{p.Process.Pid}}, onPort(p.Port)} {
 		g := watching(t, cfg)
 		var at map[string]*Server
-		eventually(t, "the first pool is exhausted", func() bool {
+		servertest.Eventually(t, "the first pool is exhausted", func() bool {
 			at = pools(t, g)
 			s := at[www]
 			return s != nil && s.Busy == num(3) && s.Queued == num(2)
@@ -86,7 +69,7 @@ func TestPoolsOfOneMaster(t *testing.T) {
 	}
 	worker := 0
 	g := watching(t, Config{PIDs: []int{p.Process.Pid}})
-	eventually(t, "all is seen", func() bool {
+	servertest.Eventually(t, "all is seen", func() bool {
 		if s := pools(t, g)[sock]; s != nil && len(s.Processes) == 3 {
 			worker = s.Processes[1].PID
 		}
@@ -104,12 +87,12 @@ func TestPoolsOfOneMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	eventually(t, "it has a worker", func() bool { s := pools(t, g)[later]; return s.Workers == num(1) && s.Busy == num(1) })
-	eventually(t, "the others have none more", func() bool {
+	servertest.Eventually(t, "it has a worker", func() bool { s := pools(t, g)[later]; return s.Workers == num(1) && s.Busy == num(1) })
+	servertest.Eventually(t, "the others have none more", func() bool {
 		at := pools(t, g)
 		return at[www].Workers == num(3) && at[sock].Workers == num(2)
 	})
-	eventually(t, "it has the pool's name", func() bool { return pools(t, g)[later].Name == "php-fpm later" })
+	servertest.Eventually(t, "it has the pool's name", func() bool { return pools(t, g)[later].Name == "php-fpm later" })
 	before := pools(t, g)[www].Total.WorkerSeconds
 	g.rescan.wanted, g.rescan.spent = true, 0
 	if s := pools(t, g)[www]; s.Total.WorkerSeconds <= before || s.Workers != num(3) {
@@ -121,13 +104,13 @@ func TestPoolsOfOneMaster(t *testing.T) {
 // may be another user's, or have been killed, as here.
 func TestWorkersWithoutTheirMaster(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "3")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "3")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 4)
 	for range 7 { // a worker that serves does not notice that its master has ended
 		sendOnly(t, p)
 	}
-	eventually(t, "all are busy", func() bool { return only(t, g).Busy == num(3) })
+	servertest.Eventually(t, "all are busy", func() bool { return only(t, g).Busy == num(3) })
 	s := only(t, g)
 	before, oldest := s.Total.WorkerSeconds, s.Processes[1].PID
 	if err := p.Process.Kill(); err != nil {
@@ -151,7 +134,7 @@ func TestWorkersWithoutTheirMaster(t *testing.T) {
 	if s := only(t, g); s.Total.WorkerSeconds <= before {
 		t.Errorf("%v worker-seconds after %v", s.Total.WorkerSeconds, before)
 	}
-	check(watching(t, onPort(p.port)))
+	check(watching(t, onPort(p.Port)))
 }
 
 // A process starts another for each of two of its sockets and serves a third
@@ -170,8 +153,8 @@ time.sleep(0.2)
 own = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 time.sleep(1000)
 `
-	own, a, b := freePort(t), freePort(t), freePort(t)
-	p := launch(t, own, nil, nil, "/usr/bin/python3", "-c", program, strconv.Itoa(own), strconv.Itoa(a), strconv.Itoa(b))
+	own, a, b := servertest.FreePort(t), servertest.FreePort(t), servertest.FreePort(t)
+	p := servertest.Launch(t, own, nil, nil, servertest.PythonBin, "-c", program, strconv.Itoa(own), strconv.Itoa(a), strconv.Itoa(b))
 	at := pools(t, watching(t, Config{PIDs: []int{p.Process.Pid}}))
 	for port, processes := range map[int]int{own: 1, a: 2, b: 2} {
 		s := at[fmt.Sprintf("127.0.0.1:%d", port)]

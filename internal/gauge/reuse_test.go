@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 // reuseEnv makes TestPIDReuse do its work in a pid namespace of its own, where
@@ -31,11 +33,11 @@ func TestPIDReuse(t *testing.T) {
 
 func reusePID(t *testing.T, follow bool) {
 	// Of one process: orphans would keep the pid from being given again.
-	port := freePort(t)
-	first := launch(t, port, map[string]string{"app.py": wsgi}, nil, "/usr/bin/uwsgi", "--plugin", "python3",
+	port := servertest.FreePort(t)
+	first := servertest.Launch(t, port, map[string]string{"app.py": servertest.WSGI}, nil, "/usr/bin/uwsgi", "--plugin", "python3",
 		"--http-socket", "127.0.0.1:"+strconv.Itoa(port), "--wsgi-file", "app.py", "--callable", "app")
 	g := watching(t, Config{})
-	read := func(p *process) *Server {
+	read := func(p *servertest.Process) *Server {
 		if follow {
 			g.Follow([]App{{PIDs: family(t, p.Process.Pid), Args: p.Args}})
 		}
@@ -51,12 +53,12 @@ func reusePID(t *testing.T, follow bool) {
 		return found
 	}
 	ask(first, 20, "?0")
-	eventually(t, "the first is seen", func() bool { s := read(first); return s != nil && s.Kind == UWSGI })
+	servertest.Eventually(t, "the first is seen", func() bool { s := read(first); return s != nil && s.Kind == UWSGI })
 	before := read(first)
 	pid, start := before.PID, before.StartTicks
-	end(first.Cmd)
+	servertest.End(first.Cmd)
 
-	var second *process
+	var second *servertest.Process
 	for range 50 { // this program's own threads take pids as well
 		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0); err != nil {
 			t.Fatal(err)
@@ -66,7 +68,7 @@ func reusePID(t *testing.T, follow bool) {
 			second = p
 			break
 		}
-		end(p.Cmd)
+		servertest.End(p.Cmd)
 	}
 	if second == nil {
 		t.Fatalf("pid %d was never given again", pid)
@@ -74,11 +76,11 @@ func reusePID(t *testing.T, follow bool) {
 	began := time.Now()
 	s := read(second)
 	for ; s == nil || s.StartTicks == start; s = read(second) {
-		if s != nil && (s.PID != pid || s.Kind != UWSGI || s.CPU.Known && s.CPU.Value < 0) || time.Since(began) > patience {
+		if s != nil && (s.PID != pid || s.Kind != UWSGI || s.CPU.Known && s.CPU.Value < 0) || time.Since(began) > servertest.Patience {
 			t.Fatalf("between the two there is %+v", s)
 		}
 	}
-	eventually(t, "the second is recognised", func() bool { s = read(second); return s != nil && s.Kind == Node })
+	servertest.Eventually(t, "the second is recognised", func() bool { s = read(second); return s != nil && s.Kind == Node })
 	if s.PID != pid || s.Workers.Known || len(s.Processes) != 1 {
 		t.Errorf("pid %d, workers %v, %d processes, want %d, unknown, 1", s.PID, s.Workers, len(s.Processes), pid)
 	}

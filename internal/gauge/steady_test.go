@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 // A steady state costs no memory: workers of both kinds, some busy, with
@@ -19,11 +21,11 @@ func TestSamplingAllocatesNothing(t *testing.T) {
 		args      []string
 	}{{"sync", 5, []string{"-w", "4"}}, {"gthread", 3, []string{"-w", "2", "--threads", "2"}}} {
 		t.Run(c.name, func(t *testing.T) {
-			p := gunicornWith(t, "", c.args...)
-			g := watching(t, onPort(p.port))
+			p := servertest.Gunicorn(t, "", c.args...)
+			g := watching(t, onPort(p.Port))
 			grown(t, g, c.processes)
-			hold(t, 5, p.url("?1000"))
-			eventually(t, "five are there", func() bool {
+			servertest.Hold(t, 5, p.URL("?1000"))
+			servertest.Eventually(t, "five are there", func() bool {
 				s := sample(t, g)
 				if len(s.Servers) != 1 {
 					return false
@@ -51,7 +53,7 @@ func TestSamplingAllocatesNothing(t *testing.T) {
 
 // Among 5,000 processes, a third of which come and go, the reading is right.
 func TestFiveThousandProcesses(t *testing.T) {
-	p := gunicornWith(t, "", "-w", "3")
+	p := servertest.Gunicorn(t, "", "-w", "3")
 	const crowd = `
 import os, sys, time
 def brood(n, life):
@@ -66,7 +68,7 @@ while True:
     for _ in range(1500):
         os.wait()
 `
-	cmd := exec.Command("/usr/bin/python3", "-c", crowd)
+	cmd := exec.Command(servertest.PythonBin, "-c", crowd)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -75,14 +77,14 @@ while True:
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer end(cmd)
+	defer servertest.End(cmd)
 	if _, err := out.Read(make([]byte, 16)); err != nil {
 		t.Fatal(err)
 	}
-	g := watching(t, onPort(p.port))
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 4)
-	hold(t, 2, p.url("?1000"))
-	eventually(t, "two are busy", func() bool { return only(t, g).Busy == num(2) })
+	servertest.Hold(t, 2, p.URL("?1000"))
+	servertest.Eventually(t, "two are busy", func() bool { return only(t, g).Busy == num(2) })
 	for range 8 {
 		g.rescan.wanted = true
 		g.rescan.spent = 0
@@ -99,7 +101,7 @@ while True:
 func TestServiceTimeOfLongRequests(t *testing.T) {
 	t.Parallel()
 	const service = 0.6
-	p := gunicornWith(t, "", "-w", "2")
+	p := servertest.Gunicorn(t, "", "-w", "2")
 	done := make(chan struct{})
 	defer close(done)
 	for range 2 {
@@ -114,8 +116,8 @@ func TestServiceTimeOfLongRequests(t *testing.T) {
 			}
 		}()
 	}
-	grown(t, watching(t, onPort(p.port)), 3)
-	s := measured(t, watching(t, onPort(p.port)), 100*time.Millisecond)
+	grown(t, watching(t, onPort(p.Port)), 3)
+	s := measured(t, watching(t, onPort(p.Port)), 100*time.Millisecond)
 	wantNear(t, "service", s.Service, service, 0.15)
 	wantNear(t, "rate", s.Rate, 2/service, 0.2)
 }
@@ -124,8 +126,8 @@ func TestServiceTimeOfLongRequests(t *testing.T) {
 // by looking, and the figures stay unknown.
 func TestServiceTimeOfShortRequestsIsUnknown(t *testing.T) {
 	t.Parallel()
-	p := gunicornWith(t, "", "-w", "2")
-	g := watching(t, onPort(p.port))
+	p := servertest.Gunicorn(t, "", "-w", "2")
+	g := watching(t, onPort(p.Port))
 	grown(t, g, 3)
 	for range 40 {
 		ask(p, 4, "?0.02")
@@ -142,9 +144,9 @@ func TestServiceTimeByTheKernelsCount(t *testing.T) {
 	t.Parallel()
 	const service = 0.05
 	dir := t.TempDir()
-	writeFile(t, dir, "app.py", wsgi)
+	writeFile(t, dir, "app.py", servertest.WSGI)
 	writeFile(t, dir, "ask.py", "import urllib.request\nwhile True: urllib.request.urlopen('http://127.0.0.1:8123/?0.05').read()\n")
-	script := "ip link set lo up && " + gunicornBin + " -w 2 -b 127.0.0.1:8123 app:app & sleep 0.1; " +
+	script := "ip link set lo up && " + servertest.GunicornBin + " -w 2 -b 127.0.0.1:8123 app:app & sleep 0.1; " +
 		"until ss -Hltn | grep -q 8123; do sleep 0.1; done; exec /usr/bin/python3 ask.py"
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "sh", "-c", script)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
@@ -152,10 +154,10 @@ func TestServiceTimeByTheKernelsCount(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer end(cmd)
+	defer servertest.End(cmd)
 	cfg := Config{PIDs: []int{cmd.Process.Pid}}
 	g := watching(t, cfg)
-	eventually(t, "it is seen", func() bool {
+	servertest.Eventually(t, "it is seen", func() bool {
 		g.rescan.wanted = true
 		snap := sample(t, g)
 		return len(snap.Servers) == 1 && snap.Servers[0].Workers == num(2)
@@ -170,7 +172,7 @@ func TestServiceTimeByTheKernelsCount(t *testing.T) {
 func measured(t *testing.T, g *Gauge, every time.Duration) *Server {
 	t.Helper()
 	var s *Server
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(every) {
+	for began := time.Now(); time.Since(began) < servertest.Patience; time.Sleep(every) {
 		snap, err := g.Sample(time.Now())
 		if err != nil || len(snap.Servers) != 1 {
 			t.Fatalf("%d servers, want 1: %v", len(snap.Servers), err)
@@ -180,7 +182,7 @@ func measured(t *testing.T, g *Gauge, every time.Duration) *Server {
 			return s
 		}
 	}
-	t.Fatalf("no service time after %v: %+v", patience, s)
+	t.Fatalf("no service time after %v: %+v", servertest.Patience, s)
 	return nil
 }
 

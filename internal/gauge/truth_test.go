@@ -2,60 +2,38 @@ package gauge
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 const upstreamHold = 200 * time.Millisecond
 
-// contender is a server whose workers wait for the upstream, and how a request
-// reaches it.
+// contender is a pool of workers that wait for the upstream, and what the gauge
+// must take it for.
 type contender struct {
-	name    string
-	workers int
-	start   func(t *testing.T, upstream string) *process
-	kind    Kind
-	// request sends one and waits for the answer.
-	request func(p *process) error
-	// tells says that the app itself knows how many of its workers serve;
-	// otherwise it is between what the upstream and what the clients have under
-	// way.
-	tells bool
-}
-
-// ask sends a request, and counts those under way.
-func (c *contender) ask(p *process) {
-	p.asking.Add(1)
-	defer p.asking.Add(-1)
-	_ = c.request(p)
+	servertest.Pool
+	kind Kind
 }
 
 // config watches the server.
-func (p *process) config() Config {
-	if p.port == 0 {
+func config(p *servertest.Process) Config {
+	if p.Port == 0 {
 		return Config{Listen: []Address{{Path: socketOf(p)}}}
 	}
-	return onPort(p.port)
+	return onPort(p.Port)
 }
 
-func get(p *process) error {
-	resp, err := client.Get(p.url(""))
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
-}
-
-func getByUnixSocket(p *process) error {
+func getByUnixSocket(p *servertest.Process) error {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socketOf(p))
 	}
-	own := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}, Timeout: patience}
+	own := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}, Timeout: servertest.Patience}
 	resp, err := own.Get("http://localhost/")
 	if err != nil {
 		return err
@@ -63,18 +41,16 @@ func getByUnixSocket(p *process) error {
 	return resp.Body.Close()
 }
 
+// atUnixSocket is gunicorn as it stands behind nginx.
+var atUnixSocket = servertest.Pool{
+	Name: "gunicorn at a Unix socket", Workers: 4, Request: getByUnixSocket, Tells: true,
+	Start: func(t testing.TB, up string) *servertest.Process { return gunicornOnUnixSocket(t, up, "-w", "4") },
+}
+
 var contenders = []contender{
-	{"gunicorn sync", 4, func(t *testing.T, up string) *process { return gunicornWith(t, up, "-w", "4") }, GunicornSync, get, true},
-	{"gunicorn gthread", 4, func(t *testing.T, up string) *process {
-		return gunicornWith(t, up, "-w", "2", "--threads", "2", "-k", "gthread")
-	}, GunicornGthread, get, true},
-	{"gunicorn at a Unix socket", 4, func(t *testing.T, up string) *process { return gunicornOnUnixSocket(t, up, "-w", "4") },
-		GunicornSync, getByUnixSocket, true},
-	{"uwsgi", 4, startUWSGI, UWSGI, get, true},
-	{"uwsgi threads", 4, startUWSGIThreads, UWSGI, get, true},
-	{"php-fpm", 4, startPHP, PHPFPM, askPHP, false},
-	{"Apache prefork", 4, startApachePrefork, ApachePrefork, get, false},
-	{"Apache event", 4, startApacheEvent, ApacheEvent, get, false},
+	{servertest.GunicornSync, GunicornSync}, {servertest.GunicornGthread, GunicornGthread}, {atUnixSocket, GunicornSync},
+	{servertest.UWSGIProcesses, UWSGI}, {servertest.UWSGIThreads, UWSGI}, {servertest.PHPFPM, PHPFPM},
+	{servertest.ApachePrefork, ApachePrefork}, {servertest.ApacheEvent, ApacheEvent},
 }
 
 // The number of busy workers is within one of the truth, which the app
@@ -89,66 +65,29 @@ func TestBusyIsTheTruth(t *testing.T) {
 }
 
 func (c contender) compete(t *testing.T) {
-	t.Run(c.name, func(t *testing.T) {
-		up := newUpstream(t, upstreamHold)
-		p := c.start(t, up.URL)
-		inside, outside := up.inFlight.Load, func() int64 { return min(p.asking.Load(), int64(c.workers)) }
-		if c.tells {
-			inside = func() int64 { return busyInApp(t, p) }
+	t.Run(c.Name, func(t *testing.T) {
+		up := servertest.NewUpstream(t, upstreamHold)
+		p := c.Start(t, up.URL)
+		inside, outside := up.InFlight.Load, func() int64 { return min(p.Asking.Load(), int64(c.Workers)) }
+		if c.Tells {
+			inside = func() int64 { return servertest.BusyInApp(t, p) }
 			outside = inside
 		}
-		eventually(t, "it answers", func() bool { return c.request(p) == nil })
-		g := watching(t, p.config())
-		eventually(t, "its workers are known", func() bool {
+		servertest.Eventually(t, "it answers", func() bool { return c.Request(p) == nil })
+		g := watching(t, config(p))
+		servertest.Eventually(t, "its workers are known", func() bool {
 			s := sample(t, g)
-			return len(s.Servers) == 1 && s.Servers[0].Kind == c.kind && s.Servers[0].Workers == num(uint64(c.workers))
+			return len(s.Servers) == 1 && s.Servers[0].Kind == c.kind && s.Servers[0].Workers == num(uint64(c.Workers))
 		})
-		g = watching(t, p.config()) // whose time is the machine's
+		g = watching(t, config(p)) // whose time is the machine's
 		for _, utilisation := range []float64{0.2, 0.5, 0.8, 1} {
 			t.Run(strconv.FormatFloat(utilisation, 'f', 1, 64), func(t *testing.T) {
-				stop := drive(c, p, utilisation)
+				stop := c.Drive(p, utilisation, upstreamHold)
 				defer stop()
 				compareWithTruth(t, g, inside, outside)
 			})
 		}
 	})
-}
-
-// drive sends requests at random, as many as make the utilisation. For 1 it
-// keeps twice as many under way as there are workers, so that no worker is
-// without one while a client takes its time.
-func drive(c contender, p *process, utilisation float64) (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	if utilisation == 1 {
-		for range 2 * c.workers {
-			wg.Go(func() {
-				for {
-					select {
-					case <-done:
-						return
-					default:
-						_ = c.request(p)
-					}
-				}
-			})
-		}
-	} else {
-		rate := utilisation * float64(c.workers) / upstreamHold.Seconds()
-		wg.Go(func() {
-			random := rand.New(rand.NewPCG(1, uint64(100*utilisation)))
-			for {
-				gap := time.Duration(random.ExpFloat64() / rate * float64(time.Second))
-				select {
-				case <-done:
-					return
-				case <-time.After(gap):
-					wg.Go(func() { c.ask(p) })
-				}
-			}
-		})
-	}
-	return func() { close(done); wg.Wait() }
 }
 
 func compareWithTruth(t *testing.T, g *Gauge, inside, outside func() int64) {

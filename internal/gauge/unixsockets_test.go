@@ -6,18 +6,20 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
-func gunicornOnUnixSocket(t *testing.T, upstream string, args ...string) *process {
+func gunicornOnUnixSocket(t testing.TB, upstream string, args ...string) *servertest.Process {
 	t.Helper()
 	args = append(args, "-b", "unix:@DIR@/app.sock", "app:app")
-	return launchAt(t, "unix", "@DIR@/app.sock", map[string]string{"app.py": wsgi}, []string{"UPSTREAM=" + upstream}, gunicornBin, args...)
+	return servertest.LaunchAt(t, "unix", "@DIR@/app.sock", map[string]string{"app.py": servertest.WSGI}, []string{"UPSTREAM=" + upstream}, servertest.GunicornBin, args...)
 }
 
-func socketOf(p *process) string { return filepath.Join(p.Dir, "app.sock") }
+func socketOf(p *servertest.Process) string { return filepath.Join(p.Dir, "app.sock") }
 
 // sendToUnixSocket sends a request that lasts, and does not wait for an answer.
-func sendToUnixSocket(t *testing.T, p *process) {
+func sendToUnixSocket(t *testing.T, p *servertest.Process) {
 	t.Helper()
 	c, err := net.Dial("unix", socketOf(p))
 	if err != nil {
@@ -35,14 +37,14 @@ func TestUnixSocket(t *testing.T) {
 	p := gunicornOnUnixSocket(t, "", "-w", "2", "--backlog", "7")
 	for _, cfg := range []Config{{Listen: []Address{{Path: socketOf(p)}}}, {PIDs: []int{p.Process.Pid}}, {}} {
 		g := watching(t, cfg)
-		eventually(t, "it is seen", func() bool { s := at(t, g, p); return s != nil && s.Workers == num(2) && s.Busy == num(0) })
+		servertest.Eventually(t, "it is seen", func() bool { s := at(t, g, p); return s != nil && s.Workers == num(2) && s.Busy == num(0) })
 	}
 	g := watching(t, Config{Listen: []Address{{Path: socketOf(p)}}})
 	for range 5 {
 		sendToUnixSocket(t, p)
 	}
 	var s *Server
-	eventually(t, "two are busy and three wait", func() bool {
+	servertest.Eventually(t, "two are busy and three wait", func() bool {
 		s = at(t, g, p)
 		return s != nil && s.Busy == num(2) && s.Queued == num(3)
 	})
@@ -81,7 +83,7 @@ func TestUnixSocket(t *testing.T) {
 }
 
 // at reads the server at the process's socket.
-func at(t *testing.T, g *Gauge, p *process) *Server {
+func at(t *testing.T, g *Gauge, p *servertest.Process) *Server {
 	t.Helper()
 	for _, s := range sample(t, g).Servers {
 		if s.Sockets[0].Path == socketOf(p) {
@@ -101,7 +103,7 @@ func TestThreadsBehindUnixSocketAreUnknown(t *testing.T) {
 		sendToUnixSocket(t, p)
 	}
 	var s *Server
-	eventually(t, "three are held", func() bool {
+	servertest.Eventually(t, "three are held", func() bool {
 		s = at(t, g, p)
 		return s != nil && len(s.Processes) == 2 && s.Processes[1].Held == num(3)
 	})
@@ -115,9 +117,9 @@ func TestThreadsBehindUnixSocketAreUnknown(t *testing.T) {
 func TestOtherUnixSocketsAreNotShown(t *testing.T) {
 	t.Parallel()
 	const js = `require("http").createServer((q, r) => r.end("ok")).listen(__dirname + "/app.sock")`
-	p := launchAt(t, "unix", "@DIR@/app.sock", map[string]string{"server.js": js}, nil, "node", "server.js")
+	p := servertest.LaunchAt(t, "unix", "@DIR@/app.sock", map[string]string{"server.js": js}, nil, "node", "server.js")
 	g := watching(t, Config{Listen: []Address{{Path: socketOf(p)}}})
-	eventually(t, "it is shown where it is asked for", func() bool { s := at(t, g, p); return s != nil && s.Kind == Node })
+	servertest.Eventually(t, "it is shown where it is asked for", func() bool { s := at(t, g, p); return s != nil && s.Kind == Node })
 	g = watching(t, Config{})
 	for i := range 10 {
 		if s := at(t, g, p); s != nil {
