@@ -20,9 +20,13 @@ import (
 // roomMB is what a guest may write to its root, and what remains free then.
 const roomMB = 1024
 
+// leastMB is the smallest MemTotal with which a guest was seen to come up; with
+// 50 MB its kernel panics.
+const leastMB = 64
+
 // Check finds out whether a machine for the plan can be made here. What apps
 // run on is in the image, so that they miss nothing.
-func (h *Host) Check(_ context.Context, plan experiment.Plan, _ []experiment.App) ([]host.Missing, error) {
+func (h *Host) Check(_ context.Context, plan experiment.Plan, apps []experiment.App) ([]host.Missing, error) {
 	var missing []host.Missing
 	lacks := func(need, advice string) { missing = append(missing, host.Missing{Need: need, Advice: advice}) }
 	if _, err := qemu.Find(); err != nil {
@@ -44,6 +48,7 @@ func (h *Host) Check(_ context.Context, plan experiment.Plan, _ []experiment.App
 	if err := h.checkMemory(plan, lacks); err != nil {
 		return nil, err
 	}
+	checkFit(plan, apps, lacks)
 	if err := h.checkDisk(plan, lacks); err != nil {
 		return nil, err
 	}
@@ -84,6 +89,24 @@ func (h *Host) checkMemory(plan experiment.Plan, lacks func(need, advice string)
 		lacks(fmt.Sprintf("%d MB of memory", need), fmt.Sprintf("This machine has %d MB available; end other programs or set memory_mb lower.", have))
 	}
 	return nil
+}
+
+// checkFit refuses a plan that no guest can boot in, and what cannot be held
+// where swap_mb is 0: a guest then has no swap, while elsewhere it has the
+// machine's.
+func checkFit(plan experiment.Plan, apps []experiment.App, lacks func(need, advice string)) {
+	have := memoryMB(plan)
+	if have < leastMB {
+		lacks(fmt.Sprintf("a plan of %d MB", leastMB), fmt.Sprintf("A guest of %d MB does not boot; set memory_mb to %d or more.", have, leastMB))
+		return
+	}
+	want := plan.Share.BallastMB + plan.Share.SidecarMB*len(apps)
+	for _, a := range apps {
+		want += max(1, a.Workers) * a.AllocMB
+	}
+	if plan.SwapMB == 0 && want > have {
+		lacks(fmt.Sprintf("a plan of %d MB", want), fmt.Sprintf("The apps of a step and the platform's share fill that much, and a guest of %d MB has no swap; set memory_mb or swap_mb higher.", have))
+	}
 }
 
 func (h *Host) checkDisk(plan experiment.Plan, lacks func(need, advice string)) error {

@@ -141,11 +141,14 @@ func TestCheckNamesWhatThisMachineLacks(t *testing.T) {
 		want []string
 	}{
 		{"nothing", small, nil},
+		{"a machine that can boot", experiment.Plan{MemoryMB: 50}, []string{"a plan of 64 MB"}},
+		{"room for what is filled", experiment.Plan{MemoryMB: 400, Share: experiment.Share{SidecarMB: 100}}, []string{"a plan of 401 MB"}},
+		{"room where there is swap", experiment.Plan{MemoryMB: 400, SwapMB: 100, Share: experiment.Share{SidecarMB: 100}}, nil},
 		{"memory", experiment.Plan{MemoryMB: 1 << 20}, []string{"MB of memory"}},
 		{"CPUs", experiment.Plan{CPUs: 256, MemoryMB: 500}, []string{"256 CPUs"}},
 		{"swap", experiment.Plan{MemoryMB: 500, SwapMB: 1 << 30}, []string{"a swap disk of 1073741824 MB"}},
 	} {
-		missing, err := h.Check(t.Context(), c.plan, nil)
+		missing, err := h.Check(t.Context(), c.plan, []experiment.App{{Name: "web", Workers: 3, AllocMB: 67}, {Name: "idle"}})
 		if err != nil || len(missing) != len(c.want) {
 			t.Errorf("%s: %+v, %v", c.name, missing, err)
 			continue
