@@ -77,7 +77,8 @@ type agent struct {
 
 // Serve answers a lab until it asks for Shutdown, closes the connection or ctx
 // ends. Then it stops all apps and removes the run directory; when it returns,
-// no process that it started is left, or the error says which.
+// no process that it started is left, or the error says which. The program is the
+// agent's alone: it is left with one CPU at a time for Go's goroutines.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
 	defer conn.Close()
 	// What an agent does is short. More threads at once would only wake each other.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,7 @@ same.`,
 				return badInput(err)
 			}
 			defer r.Close()
-			write, suffix := record.ExportCSV, "-csv"
+			write, suffix := exportCSV, "-csv"
 			if compact {
 				write, suffix = exportCompact, "-compact"
 			}
@@ -45,12 +46,8 @@ same.`,
 			if dir == "" {
 				dir = strings.TrimRight(args[0], "/") + suffix
 			}
-			var options []record.ExportOption
-			if force {
-				options = append(options, record.Overwrite())
-			}
 			a.say("exporting to %s", dir)
-			files, err := write(cmd.Context(), r, dir, options...)
+			files, err := write(cmd.Context(), r, dir, force)
 			switch {
 			case errors.Is(err, record.ErrExists):
 				return badInput(fmt.Errorf("%w with --force", err))
@@ -69,6 +66,19 @@ same.`,
 	cmd.Flags().BoolVar(&compact, "compact", false, "write one compressed file of everything, which is read like the run itself")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the files of an earlier export")
 	return cmd
+}
+
+// exportCSV writes a run's tables to dir and returns the files. What is there
+// already is replaced with force only.
+func exportCSV(ctx context.Context, r *record.Reader, dir string, force bool) ([]string, error) {
+	return record.ExportCSV(ctx, r, dir, overwriting(force)...)
+}
+
+func overwriting(force bool) []record.ExportOption {
+	if !force {
+		return nil
+	}
+	return []record.ExportOption{record.Overwrite()}
 }
 
 func (a *app) queryCommand() *cobra.Command {

@@ -36,7 +36,7 @@ type examined struct {
 	Report     *doctor.Report `json:"report"`
 }
 
-// doctorRun examines every repetition that has readings.
+// doctorRun examines every repetition of a run.
 func (a *app) doctorRun(ctx context.Context, dir string, o examination) (err error) {
 	r, err := record.Open(dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *app) doctorRun(ctx context.Context, dir string, o examination) (err err
 	}
 	switch {
 	case len(run.Repetitions) == 0:
-		return badInput(fmt.Errorf("%s: no repetition of the run has readings", dir))
+		return badInput(fmt.Errorf("%s: no repetition of the run was begun", dir))
 	case a.json:
 		err = a.printDocument(run, "  ")
 	case len(run.Repetitions) == 1:
@@ -117,12 +117,7 @@ func (a *app) printRun(run *wholeRun, dir string, o examination) error {
 	var b strings.Builder
 	b.WriteString(head)
 	if o.format == "markdown" {
-		for i, row := range rows {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-			if i == 0 {
-				b.WriteString("|---:|---|---|---|\n")
-			}
-		}
+		markdownRows(&b, rows)
 	} else if err := newPage(&b).columns(rows); err != nil {
 		return err
 	}
@@ -131,8 +126,23 @@ func (a *app) printRun(run *wholeRun, dir string, o examination) error {
 	return err
 }
 
+// markdownRows writes rows below their heads. Names of steps stand as code, in
+// which nothing is markup.
+func markdownRows(b *strings.Builder, rows [][]string) {
+	inCode := strings.NewReplacer("`", "'", "|", `\|`)
+	for i, row := range rows {
+		if i == 0 {
+			fmt.Fprintf(b, "| %s |\n|---:|---|---|---|\n", strings.Join(row, " | "))
+			continue
+		}
+		fmt.Fprintf(b, "| %s | `%s` | %s |\n", row[0], inCode.Replace(row[1]), strings.Join(row[2:], " | "))
+	}
+}
+
+// title names a repetition in one line.
 func (x examined) title() string {
-	text := fmt.Sprintf("%s #%d", x.Step, x.Number)
+	const most = 80
+	text := fmt.Sprintf("%s #%d", printable(x.Step, most), x.Number)
 	switch {
 	case x.Twin:
 		text += ", twin"

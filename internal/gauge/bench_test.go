@@ -40,28 +40,9 @@ func BenchmarkAgainstNodeExporter(b *testing.B) {
 	b.Run("moving queue", func(b *testing.B) {
 		p := servertest.Gunicorn(b, "", "-w", "64")
 		grown(b, watching(b, onPort(p.Port)), 65)
-		defer keepAsking(p, 64+16, "?0.2")()
+		defer servertest.Keep(64+16, func() { ask(p, 1, "?0.2") })()
 		compareCost(b, exporter, p, 2*tenth, func() { time.Sleep(20 * time.Millisecond) })
 	})
-}
-
-// keepAsking keeps n requests under way, each followed by another.
-func keepAsking(p *servertest.Process, n int, query string) (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-					ask(p, 1, query)
-				}
-			}
-		})
-	}
-	return func() { close(done); wg.Wait() }
 }
 
 func compareCost(b *testing.B, exporter, p *servertest.Process, promised float64, between func()) {

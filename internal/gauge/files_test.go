@@ -25,7 +25,7 @@ while True:
     late.accept()
 `
 	early, late := servertest.FreePort(t), servertest.FreePort(t)
-	p := servertest.Launch(t, late, map[string]string{"listen.py": script}, nil, "/usr/bin/python3", "listen.py", strconv.Itoa(early), strconv.Itoa(late))
+	p := servertest.Launch(t, late, map[string]string{"listen.py": script}, nil, servertest.PythonBin, "listen.py", strconv.Itoa(early), strconv.Itoa(late))
 	g := watching(t, Config{Listen: []Address{{Port: uint16(early)}, {Port: uint16(late)}}})
 	found := map[uint16]int{}
 	for _, s := range sample(t, g).Servers {

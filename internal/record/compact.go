@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -202,41 +201,31 @@ func (x *column) Scan(v any) error {
 
 var kindsByType = map[string]kind{"INTEGER": integers, "TEXT": texts, "REAL": reals}
 
-// querier is a database or one connection of it.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // describe returns the columns of a table and the order of its primary key.
 func describe(ctx context.Context, q querier, table string) (columns []column, key string, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid", table)
-	if err != nil {
-		return nil, "", err
-	}
-	defer rows.Close()
+	const text = "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid"
 	keys := map[int]string{}
-	for rows.Next() {
-		var x column
+	columns, err = all(ctx, q, text, []any{table}, func(row scanner) (x column, err error) {
 		var declared string
 		var place int
-		if err := rows.Scan(&x.name, &declared, &place); err != nil {
-			return nil, "", err
+		if err := row.Scan(&x.name, &declared, &place); err != nil {
+			return x, err
 		}
 		k, ok := kindsByType[declared]
 		if !ok {
-			return nil, "", fmt.Errorf("column %s of %s is declared as %q", x.name, table, declared)
+			return x, fmt.Errorf("column %s of %s is declared as %q", x.name, table, declared)
 		}
 		x.kind = k
-		columns = append(columns, x)
 		if place > 0 {
 			keys[place] = quote(x.name)
 		}
-	}
+		return x, nil
+	})
 	var parts []string
 	for i := range len(keys) {
 		parts = append(parts, keys[i+1])
 	}
-	return columns, strings.Join(parts, ", "), rows.Err()
+	return columns, strings.Join(parts, ", "), err
 }
 
 func quote(name string) string { return `"` + name + `"` }

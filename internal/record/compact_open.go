@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -75,7 +76,7 @@ func unpackFile(ctx context.Context, from, to string) error {
 	case int(version) > SchemaVersion():
 		return &NewerError{Path: from, Version: int(version), Max: SchemaVersion()}
 	}
-	return u.fill(ctx, to, int(version))
+	return onConn(ctx, to, unpackedParams, func(c *sql.Conn) error { return u.fill(ctx, c, int(version)) })
 }
 
 // columnBytes counts what a file decompresses to, before any of it is used.
@@ -126,21 +127,14 @@ func (u *unpacker) begins(from string) error {
 	return nil
 }
 
-// fill makes a database of the given schema, puts the rows into it, and leads
-// it to the newest schema.
-func (u *unpacker) fill(ctx context.Context, file string, version int) (err error) {
-	db, err := openDB(file, map[string][]string{"_pragma": {
-		"journal_mode(OFF)", "synchronous(OFF)", "locking_mode(EXCLUSIVE)", "foreign_keys(0)",
-	}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+// unpackedParams are for a file that no crash has to spare: it is made anew.
+var unpackedParams = url.Values{"_pragma": {
+	"journal_mode(OFF)", "synchronous(OFF)", "locking_mode(EXCLUSIVE)", "foreign_keys(0)",
+}}
+
+// fill makes the tables of the given schema, puts the rows into them, and leads
+// the database to the newest schema.
+func (u *unpacker) fill(ctx context.Context, conn *sql.Conn, version int) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
 	}
@@ -161,22 +155,10 @@ func (u *unpacker) fill(ctx context.Context, file string, version int) (err erro
 	return migrate(ctx, conn, version)
 }
 
-// tablesOf looks up the columns of all tables.
+// tablesOf looks up the columns of all tables, and empties them.
 func (u *unpacker) tablesOf(ctx context.Context, conn *sql.Conn) error {
-	rows, err := conn.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+	names, err := tableNames(ctx, conn)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		names = append(names, name)
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	u.tables = map[string][]column{}

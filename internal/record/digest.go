@@ -22,7 +22,7 @@ func (r *Reader) Failures(ctx context.Context) ([]Failure, error) {
 		JOIN steps st ON st.id = r.step_id
 		WHERE o.name <> 'ok'
 		GROUP BY st.ordinal, o.name ORDER BY st.ordinal, o.name`
-	return all(ctx, r, text, nil, func(row scanner) (f Failure, err error) {
+	return all(ctx, r.db, text, nil, func(row scanner) (f Failure, err error) {
 		return f, row.Scan(&f.Step, &f.Outcome, &f.Count, &f.Example)
 	})
 }
@@ -45,7 +45,7 @@ func (r *Reader) CommonLogs(ctx context.Context, perStep int) (lines []CommonLog
 			WHERE l.app <> ''
 			GROUP BY st.ordinal, l.app, l.stream, l.line)
 		WHERE place <= ? ORDER BY ordinal, first`
-	lines, err = all(ctx, r, text, []any{perStep}, func(row scanner) (l CommonLog, err error) {
+	lines, err = all(ctx, r.db, text, []any{perStep}, func(row scanner) (l CommonLog, err error) {
 		return l, row.Scan(&l.Step, &l.App, &l.Stream, &l.Line, &l.Count)
 	})
 	if err != nil {

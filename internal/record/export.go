@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// An ExportOption changes how ExportCSV works.
+// An ExportOption changes how ExportCSV and ExportCompact work.
 type ExportOption func(*export)
 
-// Overwrite lets ExportCSV replace files of an earlier export.
+// Overwrite lets an export replace files of an earlier one.
 func Overwrite() ExportOption { return func(e *export) { e.overwrite = true } }
 
 type export struct {
@@ -144,16 +144,19 @@ func writeCSV(f *os.File, t table) error {
 }
 
 // tables names the tables of the record.
-func (r *Reader) tables(ctx context.Context) ([]string, error) {
+func (r *Reader) tables(ctx context.Context) ([]string, error) { return tableNames(ctx, r.db) }
+
+// tableNames are the names of all tables but SQLite's own, sorted.
+func tableNames(ctx context.Context, q querier) ([]string, error) {
 	const text = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-	return all(ctx, r, text, nil, func(row scanner) (name string, err error) {
+	return all(ctx, q, text, nil, func(row scanner) (name string, err error) {
 		return name, row.Scan(&name)
 	})
 }
 
 func (r *Reader) table(ctx context.Context, name string) (table, error) {
 	const text = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
-	header, err := all(ctx, r, text, []any{name}, func(row scanner) (column string, err error) {
+	header, err := all(ctx, r.db, text, []any{name}, func(row scanner) (column string, err error) {
 		return column, row.Scan(&column)
 	})
 	if err != nil {

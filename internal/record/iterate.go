@@ -11,11 +11,16 @@ import (
 // scanner is the row that a query stands on.
 type scanner interface{ Scan(dest ...any) error }
 
+// querier is a database or one connection of it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // each runs a query and yields what scan makes of each row.
-func each[T any](ctx context.Context, db *sql.DB, query string, args []any, scan func(scanner) (T, error)) iter.Seq2[T, error] {
+func each[T any](ctx context.Context, q querier, query string, args []any, scan func(scanner) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		rows, err := db.QueryContext(ctx, query, args...)
+		rows, err := q.QueryContext(ctx, query, args...)
 		if err != nil {
 			yield(zero, fmt.Errorf("read the record: %w", err))
 			return
@@ -38,9 +43,9 @@ func each[T any](ctx context.Context, db *sql.DB, query string, args []any, scan
 }
 
 // all collects what each yields.
-func all[T any](ctx context.Context, r *Reader, query string, args []any, scan func(scanner) (T, error)) ([]T, error) {
+func all[T any](ctx context.Context, q querier, query string, args []any, scan func(scanner) (T, error)) ([]T, error) {
 	var xs []T
-	for x, err := range each(ctx, r.db, query, args, scan) {
+	for x, err := range each(ctx, q, query, args, scan) {
 		if err != nil {
 			return nil, err
 		}

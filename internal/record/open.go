@@ -208,26 +208,12 @@ func (r *Reader) upgrade(ctx context.Context, from int) (err error) {
 	if _, err := r.db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
 		return fmt.Errorf("copy %s in order to read its schema %d: %w", r.path, from, err)
 	}
-	if err := upgradeFile(ctx, to, from); err != nil {
+	if err := onConn(ctx, to, nil, func(c *sql.Conn) error { return migrate(ctx, c, from) }); err != nil {
 		return fmt.Errorf("read %s, which has schema %d: %w", r.path, from, err)
 	}
 	r.source, r.params = to, url.Values{"mode": {"ro"}}
 	_, err = r.connect(ctx)
 	return err
-}
-
-func upgradeFile(ctx context.Context, file string, from int) (err error) {
-	db, err := openDB(file, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return migrate(ctx, conn, from)
 }
 
 // Close releases the record.

@@ -37,7 +37,7 @@ func (r *Reader) cutReason() string { return "cut off: the record ends at " + st
 
 // Facts returns the environment, in the order of writing.
 func (r *Reader) Facts(ctx context.Context) ([]Fact, error) {
-	return all(ctx, r, "SELECT name, value FROM facts ORDER BY id", nil, func(row scanner) (f Fact, err error) {
+	return all(ctx, r.db, "SELECT name, value FROM facts ORDER BY id", nil, func(row scanner) (f Fact, err error) {
 		return f, row.Scan(&f.Name, &f.Value)
 	})
 }
@@ -45,7 +45,7 @@ func (r *Reader) Facts(ctx context.Context) ([]Fact, error) {
 // Requirements returns the needs that were missed.
 func (r *Reader) Requirements(ctx context.Context) ([]Requirement, error) {
 	const text = "SELECT need, app, consequence, substituted FROM requirements ORDER BY id"
-	return all(ctx, r, text, nil, func(row scanner) (q Requirement, err error) {
+	return all(ctx, r.db, text, nil, func(row scanner) (q Requirement, err error) {
 		return q, row.Scan(&q.Need, &q.App, &q.Consequence, &q.Substituted)
 	})
 }
@@ -53,7 +53,7 @@ func (r *Reader) Requirements(ctx context.Context) ([]Requirement, error) {
 // Steps returns the steps in their order.
 func (r *Reader) Steps(ctx context.Context) ([]Step, error) {
 	const text = "SELECT id, ordinal, name, title, json FROM steps ORDER BY ordinal, id"
-	return all(ctx, r, text, nil, func(row scanner) (s Step, err error) {
+	return all(ctx, r.db, text, nil, func(row scanner) (s Step, err error) {
 		return s, row.Scan(&s.ID, &s.Ordinal, &s.Name, &s.Title, &s.JSON)
 	})
 }
@@ -63,7 +63,7 @@ func (r *Reader) Steps(ctx context.Context) ([]Step, error) {
 func (r *Reader) Repetitions(ctx context.Context) ([]Repetition, error) {
 	const text = `SELECT id, step_id, number, position, twin, phase, started_ns, coalesce(traffic_ns, 0),
 		coalesce(traffic_end_ns, 0), coalesce(ended_ns, 0), status, reason, limits FROM repetitions ORDER BY id`
-	return all(ctx, r, text, nil, func(row scanner) (x Repetition, err error) {
+	return all(ctx, r.db, text, nil, func(row scanner) (x Repetition, err error) {
 		err = row.Scan(&x.ID, &x.StepID, &x.Number, &x.Position, &x.Twin, &x.Phase, &x.StartedNs, &x.TrafficNs,
 			&x.TrafficEndNs, &x.EndedNs, &x.Status, &x.Reason, &x.Limits)
 		if x.Status == Running && !r.live {
@@ -77,7 +77,7 @@ func (r *Reader) Repetitions(ctx context.Context) ([]Repetition, error) {
 func (r *Reader) Apps(ctx context.Context, repetition int64) ([]App, error) {
 	const text = `SELECT id, repetition_id, name, runtime, server, addr, workers, json FROM apps
 		WHERE repetition_id = ? ORDER BY id`
-	return all(ctx, r, text, []any{repetition}, func(row scanner) (a App, err error) {
+	return all(ctx, r.db, text, []any{repetition}, func(row scanner) (a App, err error) {
 		return a, row.Scan(&a.ID, &a.RepetitionID, &a.Name, &a.Runtime, &a.Server, &a.Addr, &a.Workers, &a.JSON)
 	})
 }
@@ -86,7 +86,7 @@ func (r *Reader) Apps(ctx context.Context, repetition int64) ([]App, error) {
 func (r *Reader) Streams(ctx context.Context, repetition int64) ([]Stream, error) {
 	const text = `SELECT id, repetition_id, app_id, ordinal, kind, method, path, json, scheduled, sent, held,
 		shortfall, note FROM streams WHERE repetition_id = ? ORDER BY ordinal, id`
-	return all(ctx, r, text, []any{repetition}, func(row scanner) (s Stream, err error) {
+	return all(ctx, r.db, text, []any{repetition}, func(row scanner) (s Stream, err error) {
 		return s, row.Scan(&s.ID, &s.RepetitionID, &s.AppID, &s.Ordinal, &s.Kind, &s.Method, &s.Path, &s.JSON,
 			&s.Scheduled, &s.Sent, &s.Held, &s.Shortfall, &s.Note)
 	})
@@ -97,7 +97,7 @@ func (r *Reader) Streams(ctx context.Context, repetition int64) ([]Stream, error
 func (r *Reader) Events(ctx context.Context, repetition int64) ([]Event, error) {
 	const text = `SELECT app, at_ns, kind, coalesce(pid, 0), code, coalesce(signal, 0), detail FROM events
 		WHERE repetition_id = ? ORDER BY at_ns, id`
-	return all(ctx, r, text, []any{repetition}, func(row scanner) (e Event, err error) {
+	return all(ctx, r.db, text, []any{repetition}, func(row scanner) (e Event, err error) {
 		return e, row.Scan(&e.App, &e.AtNs, &e.Kind, &e.Pid, &e.Code, &e.Signal, &e.Detail)
 	})
 }

@@ -165,7 +165,7 @@ func (s *store) takeUp(before ended, from int64, brink string) (err error) {
 // order.
 func (r *Reader) Resumptions(ctx context.Context) ([]Resumption, error) {
 	const text = "SELECT at_ns, brink, from_repetition, status, reason FROM resumptions ORDER BY id"
-	return all(ctx, r, text, nil, func(row scanner) (x Resumption, err error) {
+	return all(ctx, r.db, text, nil, func(row scanner) (x Resumption, err error) {
 		return x, row.Scan(&x.AtNs, &x.Brink, &x.FromRepetition, &x.Status, &x.Reason)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // the schema
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -80,4 +81,19 @@ func openDB(file string, params url.Values) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(1)
 	return db, nil
+}
+
+// onConn opens a database for as long as do works on its connection.
+func onConn(ctx context.Context, file string, params url.Values, do func(*sql.Conn) error) (err error) {
+	db, err := openDB(file, params)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return do(conn)
 }

@@ -98,30 +98,22 @@ func (s *store) claim(fresh string) error {
 	return f.Close()
 }
 
-func initialise(file string, run Run) (err error) {
+func initialise(file string, run Run) error {
 	overrides, err := json.Marshal(append([]string{}, run.Overrides...))
 	if err != nil {
 		return err
 	}
-	db, err := openDB(file, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
 	ctx := context.Background()
-	conn, err := db.Conn(ctx)
-	if err != nil {
+	return onConn(ctx, file, nil, func(conn *sql.Conn) error {
+		if err := migrate(ctx, conn, 0); err != nil {
+			return err
+		}
+		_, err := conn.ExecContext(ctx, insert("run", "one", "id", "brink", "experiment", "yaml", "profile", "seed",
+			"host", "overrides", "accelerator", "started_ns", "status", "reason"),
+			1, run.ID, run.Brink, run.Experiment, run.YAML, run.Profile, run.Seed,
+			run.Host, string(overrides), run.Accelerator, run.StartedNs, run.Status, run.Reason)
 		return err
-	}
-	defer conn.Close()
-	if err := migrate(ctx, conn, 0); err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, insert("run", "one", "id", "brink", "experiment", "yaml", "profile", "seed",
-		"host", "overrides", "accelerator", "started_ns", "status", "reason"),
-		1, run.ID, run.Brink, run.Experiment, run.YAML, run.Profile, run.Seed,
-		run.Host, string(overrides), run.Accelerator, run.StartedNs, run.Status, run.Reason)
-	return err
+	})
 }
 
 // open opens the file for writing; lock takes the lock that tells of it.

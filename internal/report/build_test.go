@@ -1,7 +1,6 @@
 package report
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"brink/internal/experiment"
-	"brink/internal/measure"
 	"brink/internal/record"
 	"brink/internal/verdict"
 	"brink/internal/wire"
@@ -158,25 +156,11 @@ func built(t *testing.T) *Model { return builtOf(t, "whole", false) }
 // builtOf builds the model of a run of one profile, in one piece or two.
 func builtOf(t *testing.T, profile string, resumed bool) *Model {
 	t.Helper()
-	ctx := context.Background()
 	d, err := experiment.LoadDesign("built.yaml", []byte(builtFile), experiment.Options{Profile: profile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := builtRecord(t, d, resumed)
-	table, err := measure.Load(ctx, r, measure.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	verdicts, err := verdict.Judge(d, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Build(ctx, Input{Design: d, Reader: r, Table: table, Verdicts: verdicts, Command: "brink run built.yaml --seed 7"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return modelOf(t, d, builtRecord(t, d, resumed), "brink run built.yaml --seed 7")
 }
 
 // A profile of two steps cannot test what the third is for: the reader must

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,8 +118,6 @@ func appUptimes(events []wire.Event, end int64) []AppUptime {
 
 // byName puts app-9 before app-10.
 func byName(a, b string) int {
-	if len(a) != len(b) && strings.TrimRight(a, "0123456789") == strings.TrimRight(b, "0123456789") {
-		return len(a) - len(b)
-	}
-	return strings.Compare(a, b)
+	stem := func(s string) string { return strings.TrimRight(s, "0123456789") }
+	return cmp.Or(strings.Compare(stem(a), stem(b)), len(a)-len(b), strings.Compare(a, b))
 }

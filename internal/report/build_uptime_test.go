@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,5 +54,17 @@ func TestUptimesShowWorkersKilledWhileBooting(t *testing.T) {
 	}
 	if n := len(specOf(t, c).Layer[1].Data.Values); n != 2 {
 		t.Errorf("%d kills are drawn, want 2", n)
+	}
+}
+
+// However they come, apps stand by name and then by number.
+func TestAppsStandByNameAndNumber(t *testing.T) {
+	want := []string{"a", "a1", "a2", "a10", "a1x", "b1"}
+	for i := range want {
+		got := append(slices.Clone(want[i:]), want[:i]...)
+		slices.Reverse(got)
+		if slices.SortStableFunc(got, byName); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
 	}
 }

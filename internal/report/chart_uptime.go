@@ -48,57 +48,71 @@ func Uptime(in UptimeInput) (Chart, error) {
 		return Chart{}, fmt.Errorf("chart %s: %w", in.ID, errNothingToDraw)
 	}
 	apps := in.Apps[:min(len(in.Apps), maxGroups)]
-	var rows []object
-	var order []string
-	var kills []object
-	restarts, most, end := 0, 0, 0.0
-	table := Table{Columns: []string{"App", "Restarts", "Workers killed while booting", "Serving, s", "Starting, s", "Down, s"}}
+	m := uptimeMarks{table: Table{Columns: []string{"App", "Restarts", "Workers killed while booting", "Serving, s", "Starting, s", "Down, s"}}}
 	for _, a := range apps {
-		order = append(order, visible(a.App))
-		spent := map[AppState]float64{}
-		for _, i := range thin(len(a.Stretches), maxPoints) {
-			s := a.Stretches[i]
-			if err := checkFinite(in.ID, s.From, s.To); err != nil {
-				return Chart{}, err
-			}
-			rows = append(rows, object{"a": visible(a.App), "from": round(s.From), "to": round(s.To), "s": string(s.State)})
+		if err := m.add(in.ID, a); err != nil {
+			return Chart{}, err
 		}
-		for _, s := range a.Stretches {
-			spent[s.State] += s.To - s.From
-			end = max(end, s.To)
-		}
-		for _, at := range a.Kills {
-			if err := checkFinite(in.ID, at); err != nil {
-				return Chart{}, err
-			}
-			kills = append(kills, object{"a": visible(a.App), "from": round(at)})
-		}
-		restarts += a.Restarts
-		most = max(most, a.Restarts)
-		table.Rows = append(table.Rows, []string{a.App, fmt.Sprint(a.Restarts), fmt.Sprint(len(a.Kills)), phrase.Number(spent[Serving]), phrase.Number(spent[Starting]), phrase.Number(spent[Down])})
 	}
 	x := measured("from", "seconds since the first deployment", true)
-	x["scale"] = object{"domain": []float64{0, round(end)}, "nice": false}
+	x["scale"] = object{"domain": []float64{0, round(m.end)}, "nice": false}
 	states := []string{string(Serving), string(Starting), string(Down)}
 	spec := object{"height": 30 * len(apps), "layer": layered(object{
-		"data": inlineData(rows), "mark": object{"type": "bar", "height": 16},
+		"data": inlineData(m.bars), "mark": object{"type": "bar", "height": 16},
 		"encoding": object{
-			"y": category("a", order), "x": x, "x2": object{"field": "to"},
+			"y": category("a", m.order), "x": x, "x2": object{"field": "to"},
 			"color":   colours("s", states, object{"symbolOpacity": 1}),
 			"tooltip": []object{{"field": "a", "title": "app"}, {"field": "s", "title": "state"}, {"field": "from", "title": "from"}, {"field": "to", "title": "to"}},
 		},
 	}, object{
-		"data": inlineData(kills), "mark": object{"type": "tick", "thickness": 3, "size": 22, "style": "kill"},
-		"encoding": object{"y": category("a", order), "x": x, "tooltip": []object{{"field": "a", "title": "app"}, {"field": "from", "title": "worker killed at"}}},
+		"data": inlineData(m.kills), "mark": object{"type": "tick", "thickness": 3, "size": 22, "style": "kill"},
+		"encoding": object{"y": category("a", m.order), "x": x, "tooltip": []object{{"field": "a", "title": "app"}, {"field": "from", "title": "worker killed at"}}},
 	})}
-	alt := fmt.Sprintf("%s: %s in all, %d at most for one app.", phrase.Plural(len(apps), "app"), phrase.Plural(restarts, "restart"), most)
+	alt := fmt.Sprintf("%s: %s in all, %d at most for one app.", phrase.Plural(len(apps), "app"), phrase.Plural(m.restarts, "restart"), m.most)
 	note := ""
-	if len(kills) > 0 {
-		alt += fmt.Sprintf(" Their own servers killed %s that had not booted yet.", phrase.Plural(len(kills), "worker"))
+	if len(m.kills) > 0 {
+		alt += fmt.Sprintf(" Their own servers killed %s that had not booted yet.", phrase.Plural(len(m.kills), "worker"))
 		note = "Dark ticks: a server kills a worker that is still booting, which then begins again; the platform counts no restart."
 	}
 	if len(apps) < len(in.Apps) {
 		note = strings.TrimSpace(note + fmt.Sprintf(" Drawn are the first %d of %d apps.", len(apps), len(in.Apps)))
 	}
-	return newChart(in.ID, in.Title, alt, note, spec, table)
+	return newChart(in.ID, in.Title, alt, note, spec, m.table)
+}
+
+// uptimeMarks are what is drawn and told of apps.
+type uptimeMarks struct {
+	order          []string
+	bars, kills    []object
+	restarts, most int
+	end            float64
+	table          Table
+}
+
+// add takes in an app; id is the chart's.
+func (m *uptimeMarks) add(id string, a AppUptime) error {
+	name := visible(a.App)
+	m.order = append(m.order, name)
+	for _, i := range thin(len(a.Stretches), maxPoints) {
+		s := a.Stretches[i]
+		m.bars = append(m.bars, object{"a": name, "from": round(s.From), "to": round(s.To), "s": string(s.State)})
+	}
+	spent := map[AppState]float64{}
+	for _, s := range a.Stretches {
+		if err := checkFinite(id, s.From, s.To); err != nil {
+			return err
+		}
+		spent[s.State] += s.To - s.From
+		m.end = max(m.end, s.To)
+	}
+	if err := checkFinite(id, a.Kills...); err != nil {
+		return err
+	}
+	for _, at := range a.Kills {
+		m.kills = append(m.kills, object{"a": name, "from": round(at)})
+	}
+	m.restarts += a.Restarts
+	m.most = max(m.most, a.Restarts)
+	m.table.Rows = append(m.table.Rows, []string{a.App, fmt.Sprint(a.Restarts), fmt.Sprint(len(a.Kills)), phrase.Number(spent[Serving]), phrase.Number(spent[Starting]), phrase.Number(spent[Down])})
+	return nil
 }

@@ -100,7 +100,7 @@ func fixture(t testing.TB) *Model {
 		DeployPairs: []DeployPair{{Zip: "S3", Container: "S4", Values: []PairedValue{
 			{Metric: lookup(t, "cgroup_memory_mb"), Head: "Charged, MB", Zip: number(120), Container: number(133)}, {Metric: lookup(t, "cold_start_median_s"), Head: "Start, s", Zip: number(4), Container: Number{None: "not measured"}}}}},
 		Failures:       []Failure{{Step: "S4", Outcome: "reset", Count: 1, Example: "read tcp 127.0.0.1:40312->127.0.0.1:8000: connection reset by peer"}},
-		Events:         []Event{{Step: "S4", Number: 3, App: "web", At: 5100 * time.Millisecond, Kind: "worker_killed", Detail: "worker 1894 exceeded its time-out"}},
+		Events:         []Event{{Step: "S4", Number: 3, App: "web", At: 5100 * time.Millisecond, Kind: "worker killed", Detail: "worker 1894 exceeded its time-out"}},
 		Logs:           []LogLine{{Step: "S4", App: "web", Stream: "stderr", Line: "[1889] [CRITICAL] WORKER TIMEOUT (pid:1894)", Count: 1}},
 		OmittedLogs:    212,
 		Exclusions:     []string{"S4, repetition 3: excluded, a worker was killed by its watchdog.", "Warm-up: nothing was excluded; the holds are fixed."},

@@ -111,15 +111,21 @@ func (p pressureRun) repetition(t testing.TB, w *record.Writer, s experiment.Ste
 	return end + second
 }
 
-// judged builds the model of a record as brink report does.
+// judged builds the model of a record in a directory.
 func judged(t testing.TB, d *experiment.Design, dir string) *Model {
 	t.Helper()
-	ctx := context.Background()
 	r, err := record.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	return modelOf(t, d, r, "brink run memory-pressure --seed 7")
+}
+
+// modelOf builds the model of a record as brink report does.
+func modelOf(t testing.TB, d *experiment.Design, r *record.Reader, command string) *Model {
+	t.Helper()
+	ctx := context.Background()
 	table, err := measure.Load(ctx, r, measure.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +134,7 @@ func judged(t testing.TB, d *experiment.Design, dir string) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Build(ctx, Input{Design: d, Reader: r, Table: table, Verdicts: verdicts, Command: "brink run memory-pressure --seed 7"})
+	m, err := Build(ctx, Input{Design: d, Reader: r, Table: table, Verdicts: verdicts, Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,18 +118,20 @@ type PairedValue struct {
 }
 
 // Event is something that happened to an app and that a reader should see:
-// exits, kills, restarts. App and Detail are app-written.
+// starts, exits, kills, restarts. App and Detail are app-written.
 type Event struct {
 	Step   string `json:"step"`
 	Number int    `json:"number"`
 	// Twin marks the second execution of the baseline.
 	Twin bool   `json:"twin,omitempty"`
 	App  string `json:"app"`
-	// At counts from the start of traffic and is negative before it.
-	// Nanoseconds in JSON.
-	At     time.Duration `json:"at_ns"`
-	Kind   string        `json:"kind"`
-	Detail string        `json:"detail,omitempty"`
+	// At counts from the start of traffic and is negative before it; it counts
+	// from the start of the repetition where traffic never began. Nanoseconds in
+	// JSON.
+	At time.Duration `json:"at_ns"`
+	// Kind is the record's, in words: "worker killed".
+	Kind   string `json:"kind"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // LogLine is a line that an app wrote. App and Line are app-written.

@@ -276,7 +276,7 @@ func eventBlocks(m *Model) []block {
 		if e.Twin {
 			number += " (twin)"
 		}
-		g.Rows = append(g.Rows, []cell{{code(e.Step)}, words(number), {code(e.App)}, words(formatDuration(e.At)), words(visible(strings.ReplaceAll(e.Kind, "_", " "))), {code(e.Detail)}})
+		g.Rows = append(g.Rows, []cell{{code(e.Step)}, words(number), {code(e.App)}, words(formatDuration(e.At)), words(visible(e.Kind)), {code(e.Detail)}})
 	}
 	return foldLong("Events", g, m.OmittedEvents)
 }

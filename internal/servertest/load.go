@@ -80,32 +80,40 @@ func Pools() []Pool {
 // as many under way as there are workers, so that no worker is without one while
 // a client takes its time. stop returns when all are answered.
 func (k *Pool) Drive(p *Process, utilisation float64, hold time.Duration) (stop func()) {
+	if utilisation >= 1 {
+		return Keep(2*k.Workers, func() { _ = k.Request(p) })
+	}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	if utilisation >= 1 {
-		for range 2 * k.Workers {
-			wg.Go(func() {
-				for {
-					select {
-					case <-done:
-						return
-					default:
-						_ = k.Request(p)
-					}
-				}
-			})
+	rate := utilisation * float64(k.Workers) / hold.Seconds()
+	wg.Go(func() {
+		random := rand.New(rand.NewPCG(seedOf(k.Name), uint64(100*utilisation)))
+		for {
+			gap := time.Duration(random.ExpFloat64() / rate * float64(time.Second))
+			select {
+			case <-done:
+				return
+			case <-time.After(gap):
+				wg.Go(func() { k.ask(p) })
+			}
 		}
-	} else {
-		rate := utilisation * float64(k.Workers) / hold.Seconds()
+	})
+	return func() { close(done); wg.Wait() }
+}
+
+// Keep keeps n requests under way, each followed by another. stop returns when
+// all are answered.
+func Keep(n int, request func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range n {
 		wg.Go(func() {
-			random := rand.New(rand.NewPCG(seedOf(k.Name), uint64(100*utilisation)))
 			for {
-				gap := time.Duration(random.ExpFloat64() / rate * float64(time.Second))
 				select {
 				case <-done:
 					return
-				case <-time.After(gap):
-					wg.Go(func() { k.ask(p) })
+				default:
+					request()
 				}
 			}
 		})

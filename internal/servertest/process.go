@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,7 +27,8 @@ type Process struct {
 	*exec.Cmd
 	// Port is 0 where it listens on something else.
 	Port int
-	// Asking counts the requests that are under way.
+	// Asking counts the requests of [Pool.Drive] that are under way, below a
+	// utilisation of 1.
 	Asking atomic.Int64
 }
 
@@ -79,6 +81,7 @@ func LaunchAt(t testing.TB, network, address string, files map[string]string, en
 			t.Fatal(err)
 		}
 	}
+	args = slices.Clone(args)
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "@DIR@", dir)
 	}
