@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,6 +43,8 @@ and another name in the place of the machine's. docs/evidence.md lists it all.
 With --on-trigger it waits: a bounded ring keeps the time before, and the archive
 is written --for after the condition has held. Ctrl-C writes what there is.
 
+A terminal that goes away counts as Ctrl-C.
+
 Exit codes: 0 written; 2 bad input; 3 it could not be written.`,
 		Example: `  brink collect
   brink collect --every 5s --for 10m --out case.tar.gz
@@ -48,7 +55,17 @@ Exit codes: 0 written; 2 bad input; 3 it could not be written.`,
 			if err := o.check(); err != nil {
 				return badInput(err)
 			}
-			return a.collect(cmd.Context(), o)
+			for _, name := range []string{"on-trigger", "before", "host-name"} {
+				if err := o.goesWith(name, cmd.Flags().Changed(name)); err != nil {
+					return badInput(err)
+				}
+			}
+			if a.json && o.out == toStdout {
+				return badInput(errors.New("--out - writes the bundle to standard output, and --json would write there too"))
+			}
+			ctx, stop := untilHangup(cmd.Context())
+			defer stop()
+			return a.collect(ctx, o)
 		},
 	}
 	f := cmd.Flags()
@@ -56,7 +73,7 @@ Exit codes: 0 written; 2 bad input; 3 it could not be written.`,
 	f.DurationVar(&o.lasts, "for", 10*time.Second, "how long to go on; with --on-trigger, after it")
 	f.StringVar(&o.trigger, "on-trigger", "", "wait for this `condition`, such as 'psi.memory.full > 20 or oom.kills > 0'")
 	f.DurationVar(&o.before, "before", 5*time.Minute, "how much of the time before the trigger is kept, at most 1h")
-	f.StringVar(&o.out, "out", "brink-evidence.tar.gz", "`file` to write; it must be new")
+	f.StringVar(&o.out, "out", "brink-evidence.tar.gz", "`file` to write; it must be new; - for standard output")
 	f.StringVar(&o.host, "host-name", "host", "`name` to write instead of this machine's")
 	f.BoolVar(&o.keepHost, "keep-host-name", false, "leave the machine's name in")
 	f.BoolVar(&o.force, "force", false, "replace the file if it is there")
@@ -79,23 +96,52 @@ func (o *collecting) check() error {
 	return nil
 }
 
+// goesWith says in one sentence why a flag that was given makes no sense.
+func (o *collecting) goesWith(name string, given bool) error {
+	switch {
+	case !given:
+	case name == "on-trigger" && strings.TrimSpace(o.trigger) == "":
+		return errors.New("--on-trigger: it must not be empty; leave it out to collect at once")
+	case name == "before" && o.trigger == "":
+		return errors.New("--before is of --on-trigger: without a trigger nothing lies before it")
+	case name == "host-name" && o.keepHost:
+		return errors.New("--host-name and --keep-host-name exclude each other")
+	}
+	return nil
+}
+
+// untilHangup ends a context when the terminal goes away, unless that is ignored,
+// as nohup has it.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// toStdout as the name of the file stands for standard output.
+const toStdout = "-"
+
 // collect writes the bundle beside its final name, so that an archive that was
 // cut off is never taken for a whole one.
 func (a *app) collect(ctx context.Context, o collecting) error {
+	if o.out == toStdout {
+		w := &counted{w: a.stdout}
+		s, err := a.collectInto(ctx, w, o)
+		switch {
+		case w.err != nil:
+			return broken(err)
+		case err != nil:
+			return badInput(err)
+		}
+		return a.collected("standard output", w.bytes, s)
+	}
 	part, f, err := o.open()
 	if err != nil {
-		return badInput(err)
+		return err
 	}
 	defer os.Remove(part) // it is gone when all went well
-	if o.trigger != "" {
-		a.say("waiting for %s; ctrl-c writes what there is", o.trigger)
-	}
-	s, err := evidence.Collect(ctx, f, evidence.CollectOptions{
-		Every: o.every, For: o.lasts, Before: o.before, Trigger: o.trigger, Host: o.host, KeepHost: o.keepHost, Brink: Version,
-		Triggered: func(at time.Time) {
-			a.say("%s held at %s; going on for %v", o.trigger, at.Format(time.TimeOnly), o.lasts)
-		},
-	})
+	s, err := a.collectInto(ctx, f, o)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -110,7 +156,38 @@ func (a *app) collect(ctx context.Context, o collecting) error {
 	if err != nil {
 		return badInput(err)
 	}
-	return a.collected(o.out, s)
+	info, err := os.Stat(o.out)
+	if err != nil {
+		return broken(err)
+	}
+	return a.collected(o.out, info.Size(), s)
+}
+
+// collectInto writes the bundle to w.
+func (a *app) collectInto(ctx context.Context, w io.Writer, o collecting) (evidence.CollectSummary, error) {
+	if o.trigger != "" {
+		a.say("waiting for %s; ctrl-c writes what there is", o.trigger)
+	}
+	return evidence.Collect(ctx, w, evidence.CollectOptions{
+		Every: o.every, For: o.lasts, Before: o.before, Trigger: o.trigger, Host: o.host, KeepHost: o.keepHost, Brink: Version,
+		Triggered: func(at time.Time) {
+			a.say("%s held at %s; going on for %v", o.trigger, at.Format(time.TimeOnly), o.lasts)
+		},
+	})
+}
+
+// counted counts what is written, and keeps what went wrong.
+type counted struct {
+	w     io.Writer
+	bytes int64
+	err   error
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.bytes += int64(n)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }
 
 // open opens the part. Whatever has its name is removed and not written through:
@@ -119,30 +196,26 @@ func (o *collecting) open() (part string, f *os.File, err error) {
 	switch info, err := os.Lstat(o.out); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return "", nil, err
+		return "", nil, broken(err)
 	case !info.Mode().IsRegular():
-		return "", nil, fmt.Errorf("%s is there already and no file", o.out)
+		return "", nil, badInput(fmt.Errorf("%s is there already and no file", o.out))
 	case !o.force:
-		return "", nil, fmt.Errorf("%s is there already; --force replaces it", o.out)
+		return "", nil, badInput(fmt.Errorf("%s is there already; --force replaces it", o.out))
 	}
 	part = o.out + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", nil, err
+		return "", nil, broken(err)
 	}
 	f, err = os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	return part, f, err
+	return part, f, broken(err)
 }
 
 // collected says what the file holds, and what it could not.
-func (a *app) collected(out string, s evidence.CollectSummary) error {
+func (a *app) collected(out string, size int64, s evidence.CollectSummary) error {
 	if a.json {
 		return a.printJSON(s)
 	}
-	info, err := os.Stat(out)
-	if err != nil {
-		return broken(err)
-	}
-	a.say("%s: %d readings in %v, %d servers, %d KiB", out, s.Readings, s.To.Sub(s.From).Round(time.Second), s.Servers, (info.Size()+1023)>>10)
+	a.say("%s: %d readings in %v, %d servers, %d KiB", out, s.Readings, s.To.Sub(s.From).Round(time.Second), s.Servers, (size+1023)>>10)
 	for _, g := range s.Gaps {
 		a.say("could not see: %s (%s)", g.What, g.Why)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"brink/internal/evidence"
@@ -64,6 +65,9 @@ func TestCollectRefusesWhatMakesNoSense(t *testing.T) {
 		"names nothing to look at":                   {"--on-trigger", "1 > 0"},
 		"--host-name: it must not be empty":          {"--host-name", ""},
 		"--before 2h0m0s: it must be above 0 and at": {"--before", "2h"},
+		"--before is of --on-trigger":                {"--before", "1m"},
+		"--on-trigger: it must not be empty":         {"--on-trigger", ""},
+		"exclude each other":                         {"--host-name", "a", "--keep-host-name"},
 	} {
 		code, said := runCollect(t, append(args, "--out", out)...)
 		if code != exitInput || !strings.Contains(said, want) || strings.Contains(said, "\n") {
@@ -101,5 +105,57 @@ func TestCollectReplacesFilesOnly(t *testing.T) {
 	info, statErr := os.Lstat(out)
 	if err != nil || statErr != nil || string(text) != "precious" || !info.Mode().IsRegular() {
 		t.Errorf("the link's target holds %q; %v, %v", text, err, statErr)
+	}
+}
+
+// A bundle on standard output is the same bundle, and makes no file.
+func TestCollectWritesToStandardOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, fault bytes.Buffer
+	a := &app{stdout: &out, stderr: &fault}
+	cmd := a.collectCommand()
+	cmd.SetArgs([]string{"--every", "100ms", "--for", "200ms", "--out", "-"})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := evidence.ReadArchive(t.Context(), "standard input", &out)
+	if err != nil || !c.Has(evidence.HasMeminfo) || !strings.Contains(fault.String(), "standard output: ") {
+		t.Errorf("%v; it says %q", err, fault.String())
+	}
+	if left, err := filepath.Glob("*"); err != nil || len(left) > 0 {
+		t.Errorf("files %v, %v", left, err)
+	}
+}
+
+// What cannot be written is no bad input.
+func TestCollectWhereNothingCanBeWritten(t *testing.T) {
+	code, said := runCollect(t, "--every", "100ms", "--for", "100ms", "--out", filepath.Join(t.TempDir(), "missing", "case.tar.gz"))
+	if code != exitBroken || !strings.Contains(said, "no such file or directory") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+// A terminal that goes away takes nothing along.
+func TestCollectSurvivesItsTerminal(t *testing.T) {
+	s := newSession(t)
+	cmd := s.command("collect", "--every", "100ms", "--on-trigger", "memory.available < 0", "--out", "case.tar.gz")
+	var fault bytes.Buffer
+	cmd.Stderr = &fault
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.await("the bundle's part", func() bool { _, err := os.Stat(s.path("case.tar.gz.part")); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(t, cmd.Wait()); code != exitDone {
+		t.Errorf("exit code %d: %s", code, &fault)
+	}
+	if c, err := evidence.Read(t.Context(), s.path("case.tar.gz")); err != nil || !c.Has(evidence.HasMeminfo) {
+		t.Errorf("the bundle: %v, %+v", err, c)
+	}
+	if left, err := filepath.Glob(s.path("*.part")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -39,12 +39,13 @@ func (a *app) doctorCommand() *cobra.Command {
 what to do, and what could not be seen. Without an argument this machine is
 looked at, twice, --for apart. Otherwise all arguments are one case: bundles of
 brink collect, captured trees, exports of Azure, logs of servers and platforms,
-the output of tools, directories of runs, of which each repetition is looked at where the run is the
-only argument, and otherwise the last; "-" reads a bundle from standard input.
-Files are recognised by their contents.
+the output of tools, directories of runs; "-" reads a bundle from standard input.
+Files are recognised by their contents. Of a run that is the only argument each
+repetition is looked at, of one among others the last.
 
 Exit codes: 0 nothing is wrong, 1 something was found, 2 bad input, 3 too little
-evidence for a verdict.`,
+evidence for a verdict. With --watch it is that of the last --for that was
+watched to its end.`,
 		Example: `  brink doctor                               this machine, for 10 s
   sudo brink doctor --for 30s                with what only root sees
   brink doctor bundle.tar.gz                 what somebody sent
@@ -53,6 +54,17 @@ evidence for a verdict.`,
   brink doctor --explain swap-thrash         the long story of a mode`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.marked = cmd.Flags().Changed("for")
+			for _, name := range []string{"explain", "root", "repetition", "format", "from", "to"} {
+				if !cmd.Flags().Changed(name) {
+					continue
+				}
+				if err := o.given(name, a.json); err != nil {
+					return badInput(err)
+				}
+			}
+			if o.explain != "" && len(args) > 0 {
+				return badInput(errors.New("--explain prints the story of a mode and looks at nothing: leave the arguments out"))
+			}
 			return a.doctor(cmd.Context(), args, o)
 		},
 	}
@@ -67,6 +79,20 @@ evidence for a verdict.`,
 	f.StringVar(&o.to, "to", "", "of a run, only what is earlier than this `time`")
 	f.Int64Var(&o.repetition, "repetition", 0, "of a run, this repetition alone")
 	return cmd
+}
+
+// given says in one sentence why a flag that was given makes no sense, whatever
+// else there is.
+func (o *examination) given(name string, asJSON bool) error {
+	switch {
+	case name == "explain" && o.explain == "", name == "root" && o.root == "", name == "from" && o.from == "", name == "to" && o.to == "":
+		return fmt.Errorf("--%s: it must not be empty", name)
+	case name == "repetition" && o.repetition < 1:
+		return fmt.Errorf("--repetition %d: it must be 1 or more", o.repetition)
+	case name == "format" && asJSON:
+		return errors.New("--format and --json exclude each other")
+	}
+	return nil
 }
 
 // check says in one sentence what flags and arguments cannot be together.
@@ -86,8 +112,6 @@ func (o *examination) check(args []string) error {
 	o.window.Repetition = o.repetition
 	o.windowed = o.from != "" || o.to != "" || o.repetition != 0
 	switch {
-	case o.repetition < 0:
-		return fmt.Errorf("--repetition %d: it must be 1 or more", o.repetition)
 	case o.from != "" && o.to != "" && !o.window.To.After(o.window.From):
 		return fmt.Errorf("--to %s: it must be later than --from %s", o.to, o.from)
 	case o.windowed && (len(args) != 1 || !record.IsRun(args[0])):
@@ -202,8 +226,8 @@ func (a *app) printReport(r *doctor.Report, o examination) error {
 	return err
 }
 
-// printDocument writes a report, or those of a run, as JSON, which holds names and lines of the
-// evidence.
+// printDocument writes a report, or those of a run, as JSON, which holds names and
+// lines of the evidence.
 func (a *app) printDocument(r any, indent string) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

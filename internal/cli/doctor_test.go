@@ -88,8 +88,14 @@ func TestDoctorRefusesWhatMakesNoSense(t *testing.T) {
 		"no such file or directory":                      {filepath.Join(dir, "missing")},
 		"goes with nothing else":                         {"-", dir},
 		"exclude each other":                             {"--watch", "--root", dir},
+		"--explain: it must not be empty":                {"--explain", ""},
+		"--root: it must not be empty":                   {"--root", ""},
+		"--from: it must not be empty":                   {"--from", "", dir},
+		"--repetition 0: it must be 1 or more":           {"--repetition", "0", dir},
+		"leave the arguments out":                        {"--explain", "oom-kill", dir},
+		"--format and --json exclude each other":         {"--format", "markdown", dir},
 	} {
-		code, _, said := examine(t, false, args...)
+		code, _, said := examine(t, strings.Contains(want, "--json exclude"), args...)
 		if code != exitInput || !strings.Contains(said, want) {
 			t.Errorf("%q: exit code %d, %q; want 2 and %q", args, code, said, want)
 		}

@@ -3,13 +3,24 @@ package doctor
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"brink/internal/evidence"
 )
 
+// floodNow is how long before a reading the kernel's line about a flood still is
+// about it: there is one line for each listener, when its queue overflows first
+// (tcp_syn_flood_action in net/ipv4/tcp_input.c).
+const floodNow = time.Minute
+
 // smallBacklog: a queue as short as this is filled by an ordinary burst of
 // clients. gunicorn's default is 2048, Go's and nginx's 511 to 4096.
 const smallBacklog = 64
+
+// manyWait is how many connections wait at one look for that not to be in order
+// as a matter of course. At a use of 0.8 four workers have as many waiting in 6 %
+// of looks (M/M/4: the probability of waiting, 0.6, times 0.8^10).
+const manyWait = 10
 
 var acceptQueueOverflow = Rule{
 	Mode:  AcceptQueueFilled,
@@ -20,10 +31,12 @@ var acceptQueueOverflow = Rule{
 // overflow is what shows that an accept queue was full.
 type overflow struct {
 	full        []*evidence.Listener
+	lasts       bool              // the first of these was full at every reading, and there are several
 	busy, said  []*evidence.Event // the proxy's EAGAIN; the server's or kernel's own lines
 	rate        evidence.Value    // drops between the readings
 	perListener evidence.Value    // and those of one listener
 	listener    *evidence.Listener
+	past        []*evidence.Event // what the kernel's log said long before the readings
 }
 
 // unnamed reports whether nothing tells which queue it was.
@@ -40,7 +53,11 @@ func (l *look) overflow() overflow {
 	if s, ok := l.Span(); ok && o.rate.Known {
 		within = s.Duration() // the counters of that time say more than the log
 	}
-	o.said, _ = l.latelyKernel(within, evidence.QueueFull, evidence.SynFlood)
+	if l.Last() != nil {
+		within = min(within, floodNow)
+	}
+	o.said, o.past = l.latelyKernel(within, evidence.QueueFull, evidence.SynFlood)
+	o.said = ofLastPort(o.said)
 	if r := l.Last(); r != nil {
 		for i := range r.Listeners {
 			s := &r.Listeners[i]
@@ -48,9 +65,42 @@ func (l *look) overflow() overflow {
 				o.full = append(o.full, s)
 			}
 		}
+		o.lasts = len(o.full) > 0 && l.fullThroughout(o.full[0].Address)
 		l.whoDrops(r, &o)
 	}
 	return o
+}
+
+// ofLastPort keeps the kernel's lines about the port that it named last: the
+// queues of two ports are two.
+func ofLastPort(said []*evidence.Event) []*evidence.Event {
+	port := 0
+	for _, e := range said {
+		if e.Kind == evidence.SynFlood {
+			port = e.Port
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(said), func(e *evidence.Event) bool { return e.Kind == evidence.SynFlood && e.Port != port })
+}
+
+// pastFloods notes the kernel's lines that are long over.
+func pastFloods(l *look, a *answer, past []*evidence.Event) {
+	if len(past) == 0 {
+		return
+	}
+	var w words
+	last := past[len(past)-1]
+	text := "The kernel's log has " + w.count("possible SYN flooding", countOf(past), "line") + " about a full accept queue, the last of port " + strconv.Itoa(last.Port) + " " + l.ago(last)
+	a.note(Queues, text+": it writes one line for a port, so whether that went on is not told.", &w)
+}
+
+// fullThroughout reports whether a listener's queue was full at each of several
+// readings.
+func (l *look) fullThroughout(address string) bool {
+	return len(l.Readings) > 1 && !slices.ContainsFunc(l.Readings, func(r evidence.Reading) bool {
+		s := r.Listener(address)
+		return s == nil || !s.Full()
+	})
 }
 
 // whoDrops names the listener whose queue overflowed, where it can be told. A
@@ -104,12 +154,20 @@ func judgeQueues(l *look, a *answer) {
 		return
 	}
 	o := l.overflow()
+	pastFloods(l, a, o.past)
 	if len(o.full)+len(o.busy)+len(o.said) > 0 || o.rate.Above(0) || o.perListener.Above(0) {
 		a.found(queueFinding(l, o))
 		return
 	}
 	var w words
+	if s := l.atLimit(); s != nil {
+		a.cannotTell(Queues, "The accept queue of "+s.Address+" holds "+w.n("accept queue", s.Queue)+" of "+w.n("backlog", s.Backlog)+": the kernel lets one more in, and turned none away that is seen here.",
+			"ss -ltn or ss -lxn ten times, a second apart, and the state of the workers.", &w)
+		return
+	}
 	switch {
+	case o.rate.Known && o.rate.AtMost(0) && l.nobodyListens():
+		a.note(Queues, "ListenOverflows did not rise between the readings ("+w.n("ListenOverflows", o.rate)+"), but nothing was seen that listens, and no connection was accepted in that time.", &w)
 	case o.rate.Known && o.rate.AtMost(0):
 		a.fine(Queues, "No accept queue overflowed between the readings (ListenOverflows "+w.n("ListenOverflows", o.rate)+").", &w)
 	case l.Latest(func(r *evidence.Reading) evidence.Value { return r.Netstat.ListenOverflows }).Above(0):
@@ -118,8 +176,38 @@ func judgeQueues(l *look, a *answer) {
 	case l.Has(evidence.HasListeners) || l.Has(evidence.HasUnixQueues):
 		r := l.Last()
 		worst := slices.MaxFunc(r.Listeners, func(x, y evidence.Listener) int { return int(x.Queue.Number - y.Queue.Number) })
-		a.fine(Queues, "The longest accept queue holds "+w.n("accept queue", worst.Queue)+" of "+w.n("backlog", worst.Backlog)+" ("+worst.Address+").", &w)
+		text := "The longest accept queue holds " + w.n("accept queue", worst.Queue) + " of " + w.n("backlog", worst.Backlog) + " (" + worst.Address + ")"
+		if least := l.leastQueue(&worst); least.AtLeast(manyWait) {
+			a.suspect(Queues, text+", and "+w.n("least accept queue", least)+" or more at every look: the server is behind.", "The state of its workers or its loop in the same seconds, and how long the oldest has waited.", &w)
+			return
+		}
+		if worst.Queue.AtLeast(manyWait) {
+			a.cannotTell(Queues, text+"; whether that lasts, and for how long they wait, is not told.", "ss -ltn ten times, a second apart, and the state of the workers.", &w)
+			return
+		}
+		a.fine(Queues, text+".", &w)
 	}
+}
+
+// nobodyListens reports whether a counter that stands still says nothing: no
+// listener was seen, and none took in a connection.
+func (l *look) nobodyListens() bool {
+	if l.Has(evidence.HasListeners) {
+		return false
+	}
+	return l.Delta(func(r *evidence.Reading) evidence.Value { return r.Netstat.PassiveOpens }).AtMost(0)
+}
+
+// atLimit returns a listener whose queue takes one more at most, nil if none is.
+func (l *look) atLimit() *evidence.Listener {
+	r := l.Last()
+	if r == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(r.Listeners, func(s evidence.Listener) bool { return s.AtLimit() }); i >= 0 {
+		return &r.Listeners[i]
+	}
+	return nil
 }
 
 func queueFinding(l *look, o overflow) *Finding {
@@ -154,10 +242,12 @@ func queueFinding(l *look, o overflow) *Finding {
 	if f.What == "" {
 		f.What = "An accept queue of this network namespace overflows; the counter does not tell which"
 	}
-	if o.perListener.Above(0) {
-		f.What += ", and " + f.count("drops of the listener", o.perListener, "connection") + " dropped there"
-	} else if o.rate.Above(0) {
-		f.What += ", and " + f.count("ListenOverflows", o.rate, "connection attempt") + " dropped between the readings"
+	// Both count packets: a client that is not answered tries again.
+	if o.rate.Above(0) {
+		f.What += ", and " + f.count("ListenOverflows", o.rate, "connection attempt") + " dropped between the readings, a client's further attempts counted again"
+		f.see("drops of the listener", o.perListener)
+	} else if o.perListener.Above(0) {
+		f.What += ", and the kernel dropped " + f.count("drops of the listener", o.perListener, "packet") + " there between the readings, a client's further attempts counted again"
 	}
 	if len(o.busy) > 0 {
 		f.What += ". The proxy was turned away " + f.count("EAGAIN of connect", countOf(o.busy), "time") + " (EAGAIN, 11)"
@@ -174,8 +264,12 @@ func queueFinding(l *look, o overflow) *Finding {
 		f.places = append(f.places, o.listener.Address)
 	}
 	f.between(stretch(slices.Concat(o.busy, o.said)))
-	if f.Span == "" {
+	switch {
+	case f.Span != "":
+	case o.rate.Above(0) || o.perListener.Above(0) || o.lasts:
 		f.over(l)
+	default:
+		f.Span = "at the one instant that was read"
 	}
 	if o.unnamed() {
 		f.level(Inferred, "the kernel counts for all listeners of the network namespace; that it is this server's queue, nothing tells")
@@ -196,6 +290,8 @@ func queueRule(o overflow) string {
 		return "the kernel counted dropped connections between two readings"
 	case len(o.busy)+len(o.said) > 0:
 		return "the log has the refusals"
+	case o.lasts:
+		return "the queue was full at every reading"
 	}
 	return "seen at one instant; that it lasts was not seen"
 }

@@ -1,6 +1,9 @@
 package doctor
 
 import (
+	"slices"
+	"strconv"
+
 	"brink/internal/evidence"
 )
 
@@ -15,10 +18,13 @@ const (
 	// stolen time is in percent of all CPU time that the hypervisor kept.
 	stolenTime = 15
 	// waitShare is the share, in percent, of the time in which a server's process
-	// wanted to run that it spent without a CPU; one that wanted to run for less
-	// than wantsToRun of the time, in percent, tells nothing.
-	waitShare  = 30
-	wantsToRun = 1
+	// wanted to run that it spent without a CPU, and hardlyWaits where that is not
+	// worth a word. One that ran for less than runsAtAll of the time, in percent,
+	// tells nothing: a master of idle workers runs for microseconds, and one wait of
+	// a tick is then nearly all of its time.
+	waitShare   = 30
+	hardlyWaits = 10
+	runsAtAll   = 1
 	// hangsLoad is the load per CPU from which it is no part of the usual.
 	hangsLoad = 2
 )
@@ -38,14 +44,18 @@ func judgeContention(l *look, a *answer) {
 	steal := l.active(func(x *evidence.Activity) evidence.Value { return x.Steal })
 	use := user.Plus(system)
 	psi := stallOf(l.Case, func(r *evidence.Reading) evidence.Pressure { return r.PSI.CPU })
-	late := l.lateness()
+	late, who := l.lateness()
 	full := use.AtLeast(cpuFull) && (psi.some.lasts(cpuWaits) || late.AtLeast(waitShare) || !psi.some.known() && l.queued())
 	switch {
 	case full && late.Below(waitShare) && !steal.AtLeast(stolenTime):
 		var w words
-		a.note(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time, but the servers hardly wait for one ("+w.n("wait for a CPU", late)+" of the time in which they wanted to run).", &w)
+		text := "but the servers hardly wait for one"
+		if late.AtLeast(hardlyWaits) {
+			text = "and the servers wait for one, though not for most of what they run"
+		}
+		a.note(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time, "+text+" ("+who+" for "+w.n("wait for a CPU", late)+" of the time in which it wanted to run).", &w)
 	case full, steal.AtLeast(stolenTime):
-		a.found(contentionFinding(l, use, user, system, steal, psi, late))
+		a.found(contentionFinding(l, use, user, system, steal, psi))
 		return
 	case use.Below(cpuQuiet) && l.load1().Over(l.cpus()).AtLeast(hangsLoad) && l.blocked().Over(l.cpus()).AtLeast(1) && l.iowait().Below(iowaitThrash):
 		var w words
@@ -79,30 +89,39 @@ func (l *look) queued() bool {
 }
 
 // lateness is the largest share of the time in which a server's process wanted
-// to run that it had no CPU.
-func (l *look) lateness() evidence.Value {
-	best := evidence.Missing(evidence.NotSeen, "no server's process was looked at twice")
+// to run that it had no CPU, and which process that was.
+func (l *look) lateness() (share evidence.Value, who string) {
+	share = evidence.Missing(evidence.NotSeen, "no server's process ran between two looks")
 	s, ok := l.Span()
 	if !ok || !s.Seconds.Known {
-		return best
+		return share, ""
 	}
 	for _, to := range s.To.Sched {
-		for _, from := range s.From.Sched {
-			if from.PID != to.PID {
-				continue
-			}
-			wait, run := to.Wait.Minus(from.Wait), to.Run.Minus(from.Run)
-			if wanted := wait.Plus(run); !wanted.PercentOf(s.Seconds).AtLeast(wantsToRun) {
-				continue
-			} else if v := wait.PercentOf(wanted); v.Known && (!best.Known || v.Number > best.Number) {
-				best = v
-			}
+		i := slices.IndexFunc(s.From.Sched, func(from evidence.Sched) bool { return from.PID == to.PID })
+		if i < 0 {
+			continue
+		}
+		wait, run := to.Wait.Minus(s.From.Sched[i].Wait), to.Run.Minus(s.From.Sched[i].Run)
+		if !run.PercentOf(s.Seconds).AtLeast(runsAtAll) {
+			continue
+		}
+		if v := wait.PercentOf(wait.Plus(run)); v.Known && (!share.Known || v.Number > share.Number) {
+			share, who = v, schedName(&to)
 		}
 	}
-	return best
+	return share, who
 }
 
-func contentionFinding(l *look, use, user, system, steal evidence.Value, psi stall, late evidence.Value) *Finding {
+// schedName names a server's process.
+func schedName(s *evidence.Sched) string {
+	name := "process " + strconv.Itoa(s.PID)
+	if s.Comm != "" {
+		name += " (" + s.Comm + ")"
+	}
+	return name
+}
+
+func contentionFinding(l *look, use, user, system, steal evidence.Value, psi stall) *Finding {
 	f := &Finding{}
 	stolen := steal.AtLeast(stolenTime)
 	if stolen {
@@ -119,8 +138,8 @@ func contentionFinding(l *look, use, user, system, steal evidence.Value, psi sta
 	if v := psi.some.most(); v.Known {
 		f.What += ": some task waits for a CPU " + f.n("PSI cpu some", v) + " of the time"
 	}
-	if late.Known {
-		f.What += "; a server's process had none for " + f.n("wait for a CPU", late) + " of the time in which it wanted to run"
+	if late, who := l.lateness(); late.Known {
+		f.What += "; " + who + ", a server's, had none for " + f.n("wait for a CPU", late) + " of the time in which it wanted to run"
 	}
 	f.What += "."
 	f.over(l)

@@ -72,6 +72,7 @@ func liveLoop(l *look, a *answer, p *evidence.Pool) {
 	}
 	f.What += "."
 	f.over(l)
+	f.atLeast(l, p.Oldest)
 	f.level(Observed, "the kernel has the queue and the age of what waits in it")
 	if busy {
 		f.Cause = "Something computes on the loop without a break (JSON, cryptography, a long loop, garbage collection)."
@@ -102,6 +103,8 @@ func rareStalls(l *look, a *answer, r *evidence.Requests) {
 		}
 		return
 	case !share.AtLeast(fastShare):
+		a.suspect(Traffic, w.n("stalled", slow)+" of "+w.n("checks", all)+" health checks took "+w.n("longest", longest)+" or timed out; what kept them waiting is not in them.",
+			"What the server and the machine did in these minutes: its log, its workers or loop, memory and CPU.", &w)
 		return
 	case l.poolSize().Known:
 		a.suspect(Workers, w.n("stalled", slow)+" of "+w.n("checks", all)+" health checks took "+w.n("longest", longest)+" or timed out: all "+w.count("workers", l.poolSize(), "worker")+" may have been busy then.",
@@ -296,44 +299,6 @@ func starvedFinding(l *look, late []*evidence.Event, used evidence.Value) *Findi
 	f.Properly = []string{"Answer the check from a thread of its own, or take long work off the loop.", "See that the node has CPU to spare, and that a quota does not stop it."}
 	f.Settle = []string{"Event loop delay (perf_hooks monitorEventLoopDelay, or asyncio's debug mode).", "cpu.stat (nr_throttled) and /proc/pressure/cpu of the node at the same time."}
 	return f
-}
-
-// spinning is in percent of one CPU.
-const spinning = 90
-
-// spinningLoop looks at a full accept queue in front of a program with one loop
-// that keeps a CPU busy.
-func spinningLoop(l *look, a *answer) {
-	r := l.Last()
-	if r == nil {
-		return
-	}
-	for i := range r.Listeners {
-		s := &r.Listeners[i]
-		if !s.Full() || !loopProgram(s.Process) {
-			continue
-		}
-		for j := range l.Processes {
-			p := &l.Processes[j]
-			if s.PID > 0 && p.PID != s.PID || s.PID == 0 && !loopProgram(p.Name) || !p.CPU.AtLeast(spinning) {
-				continue
-			}
-			f := &Finding{Subject: s.Address, places: []string{s.Address}}
-			f.What = "The event loop of " + p.Name + " does not turn: its process uses " + f.n("CPU", p.CPU) + " of a CPU, and its accept queue is full (" +
-				f.n("accept queue", s.Queue) + " of " + f.n("backlog", s.Backlog) + ")."
-			f.Span = "at the one instant that was read"
-			f.level(Inferred, "a full queue and a busy loop at one instant; how long it stood was not seen")
-			f.Cause = "Something computes on the loop without a break."
-			f.not("a backlog that is too small", "a loop that turns accepts within milliseconds")
-			loopAdvice(f)
-			a.found(f)
-			return
-		}
-	}
-}
-
-func loopProgram(name string) bool {
-	return strings.HasPrefix(name, "node") || strings.Contains(name, "uvicorn")
 }
 
 // smallQuota finds a CPU quota below one CPU.

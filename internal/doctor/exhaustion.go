@@ -105,7 +105,8 @@ func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
 	}
 	looked := p.Looks >= gaugeLooks && p.Workers.Known && p.BusyShare.Known
 	busy := looked && p.BusyShare.AtLeast(busyShare)
-	if busy && p.QueuedShare.AtLeast(queuedShare) && l.keptWaiting(p) {
+	behind := busy && p.QueuedShare.AtLeast(queuedShare)
+	if behind && (l.keptWaiting(p) || l.queuedThroughout(p)) {
 		return exhausted(l, p)
 	}
 	var w words
@@ -113,6 +114,9 @@ func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
 	case p.Oldest.AtLeast(ageAlone) && !busy:
 		leftWaiting(a, p, looked)
 	case !looked:
+	case behind && ageless(p) && wholeRound(p):
+		a.cannotTell(Workers, text+", and something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks; for how long each has waited, unix sockets do not tell.",
+			"The times of requests (the access log), and what the proxy in front of it logs.", &w)
 	case p.QueuedShare.Known:
 		a.fine(Workers, text+", and something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks.", &w)
 	case busy:
@@ -127,7 +131,13 @@ func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
 // are free, or of whose workers nothing is known.
 func leftWaiting(a *answer, p *evidence.Pool, looked bool) {
 	var w words
-	text := poolName(p) + " leaves a request waiting, for " + w.n("oldest", p.Oldest) + " so far"
+	text := poolName(p) + " leaves "
+	if p.Queued.Above(1) {
+		text += w.count("queued", p.Queued, "request") + " waiting, the oldest for "
+	} else {
+		text += "a request waiting, for "
+	}
+	text += w.n("oldest", p.Oldest) + " so far"
 	switch {
 	case looked && waitsInside(p):
 		text += ", inside a worker that has taken in more than it can serve, while only " + w.n("busy share", p.BusyShare) + " of all were busy on average."
@@ -139,9 +149,46 @@ func leftWaiting(a *answer, p *evidence.Pool, looked bool) {
 	a.suspect(Workers, text, "The server's own log, and brink watch --once as root.", &w)
 }
 
+// wholeRound reports whether as many requests are queued as are served at once.
+func wholeRound(p *evidence.Pool) bool {
+	return p.Queued.Known && p.Queued.Number >= p.Workers.Number
+}
+
+// ageless reports whether nothing can tell how long requests have waited: the
+// kernel keeps no times of the connections of a unix socket.
+func ageless(p *evidence.Pool) bool {
+	return !p.Oldest.Known && slices.ContainsFunc(p.Sockets, func(s evidence.Listener) bool { return s.Unix })
+}
+
+// stoodStill is in seconds of CPU: a worker that has ended a request and taken the
+// next uses several times as much, a WSGI server's about 0.5 ms. One that waits for
+// a backend uses none.
+const stoodStill = 100e-6
+
+// queuedThroughout reports whether, where nothing tells the age of what waits, it
+// has waited for as long as the looks span: no worker ran in that time, so that
+// none has taken anything out of the queue, and a round was in it.
+func (l *look) queuedThroughout(p *evidence.Pool) bool {
+	s, ok := l.Span()
+	if !ok || !ageless(p) || !wholeRound(p) || !s.Seconds.AtLeast(ageAlone) || len(p.Members) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Members, func(m evidence.Member) bool { return !ranFor(s, m.PID).AtMost(stoodStill) })
+}
+
+// ranFor is how long the main thread of a process ran between two readings, in s.
+func ranFor(s evidence.Span, pid int) evidence.Value {
+	is := func(x evidence.Sched) bool { return x.PID == pid }
+	from, to := slices.IndexFunc(s.From.Sched, is), slices.IndexFunc(s.To.Sched, is)
+	if from < 0 || to < 0 {
+		return evidence.Missing(evidence.NotSeen, "it was not looked at twice")
+	}
+	return s.To.Sched[to].Run.Minus(s.From.Sched[from].Run)
+}
+
 // keptWaiting reports whether requests wait for longer than chance explains.
 func (l *look) keptWaiting(p *evidence.Pool) bool {
-	round := p.Queued.Known && p.Queued.Number >= p.Workers.Number // a whole round of requests is queued
+	round := wholeRound(p)
 	wait := p.Oldest.Over(p.Service)
 	if !wait.Known {
 		least := float64(ageAlone)
@@ -166,7 +213,11 @@ func waitsInside(p *evidence.Pool) bool {
 // exhausted tells about a pool that was looked at from outside.
 func exhausted(l *look, p *evidence.Pool) *Finding {
 	f := &Finding{Subject: poolName(p), places: addresses(p)}
-	f.What = "All " + f.count("workers", p.Workers, "worker") + " of " + poolName(p) + " are busy (" + f.n("busy share", p.BusyShare) + " of the time) and " + f.count("queued", p.Queued, "request") + " wait"
+	f.What = "All " + f.n("workers", p.Workers) + " workers of " + poolName(p) + " are busy ("
+	if p.Workers.AtMost(1) {
+		f.What = "The only worker of " + poolName(p) + " is busy ("
+	}
+	f.What += f.n("busy share", p.BusyShare) + " of the time) and " + f.count("queued", p.Queued, "request") + " wait"
 	if p.Oldest.Known {
 		f.What += ", the oldest for " + f.n("oldest", p.Oldest)
 	}
@@ -174,7 +225,12 @@ func exhausted(l *look, p *evidence.Pool) *Finding {
 	f.see("looks with a queue", p.QueuedShare)
 	f.see("time that a request holds a worker", p.Service)
 	f.over(l)
-	f.level(Observed, fmt.Sprintf("counted from outside in %d looks, with the age of what waits", p.Looks))
+	if p.Oldest.Known {
+		f.level(Observed, fmt.Sprintf("counted from outside in %d looks, with the age of what waits", p.Looks))
+		f.atLeast(l, p.Oldest)
+	} else {
+		f.level(StronglySuggested, fmt.Sprintf("counted from outside in %d looks: no worker was free and none ran, and a queue was there; how old it is, unix sockets do not tell", p.Looks))
+	}
 	backend := held(p, f)
 	if p.CPU.Known && !backend {
 		if p.CPU.Below(0.5 * max(1, min(p.Workers.Number, l.cpus().Number))) {
@@ -222,10 +278,8 @@ func workerAdvice(l *look, f *Finding, p *evidence.Pool, backend bool) {
 	} else {
 		f.Now = []string{"Find what the requests do that takes so long (access log, py-spy dump of a worker)."}
 		text := "More workers or threads, if requests wait rather than compute"
-		each := p.RSS.Over(p.Workers)
-		if each.Known {
-			each.Unit = evidence.Bytes
-			text += ": each worker holds about " + f.n("memory per worker", each)
+		if each := memoryPerProcess(p); each.Known {
+			text += ": each worker process holds about " + f.n("memory per worker process", each)
 			if l.available.Known && !l.estimated {
 				text += ", and " + f.n("MemAvailable", l.available) + " is available"
 			}
@@ -236,6 +290,24 @@ func workerAdvice(l *look, f *Finding, p *evidence.Pool, backend bool) {
 		f.Properly = []string{text, "Take long work out of requests."}
 	}
 	f.Settle = []string{"What the workers wait on: brink watch --once as root.", "Request times by path in the same minutes."}
+}
+
+// memoryPerProcess is what one worker process holds. A process with threads is
+// as many workers, and holds its memory once.
+func memoryPerProcess(p *evidence.Pool) evidence.Value {
+	if len(p.Members) == 0 {
+		each := p.RSS.Over(p.Workers)
+		each.Unit = evidence.Bytes
+		return each
+	}
+	all := 0.0
+	for i := range p.Members {
+		if !p.Members[i].RSS.Known {
+			return p.Members[i].RSS
+		}
+		all += p.Members[i].RSS.Number
+	}
+	return evidence.Known(all/float64(len(p.Members)), evidence.Bytes, p.From)
 }
 
 // waitingIn names the system call in which most busy workers were seen, where

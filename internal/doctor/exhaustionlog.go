@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -183,12 +184,15 @@ func (l *look) poolConfig(name string) *evidence.PoolConfig {
 
 // atLimit judges servers that say no more than that they are full.
 func atLimit(l *look) *Finding {
-	limit := l.EventsOf(evidence.PoolAtLimit)
+	limit := slices.DeleteFunc(l.EventsOf(evidence.PoolAtLimit), func(e *evidence.Event) bool { return e.Reason == evidence.SinceStart })
 	full := l.EventsOf(evidence.QueueFull)
 	if len(limit) == 0 {
 		return behindQueue(l, full)
 	}
 	last := limit[len(limit)-1]
+	if last.Reason == evidence.MaxConnections {
+		return fullDatabase(limit)
+	}
 	p := &evidence.Pool{Server: "The server", Name: last.App}
 	for i := range l.Logs {
 		if l.Logs[i].File == last.From.File {
@@ -248,7 +252,14 @@ func waitingInside(l *look) *Finding {
 		}
 	}
 	f := &Finding{}
+	queued := l.queuedInside()
 	switch {
+	case len(queued) > 0:
+		f.What = "All threads of the server are busy, and requests wait behind them: " + f.n("task queue depth", deepest(queued).Queue) + " at most, in " + f.count("lines", countOf(queued), "line") + "."
+		f.Cause = "Requests hold the threads longer than new ones take to come. What holds them is not in this log."
+		f.Now = []string{"Find what the requests wait for: py-spy dump, the times of requests, the backend's own state."}
+		f.Properly = []string{"If they wait rather than compute, more threads (--threads); time-outs for calls to backends."}
+		f.not("a burst", "the queue was there from the first of these lines to the last")
 	case len(late) > 0:
 		e := late[len(late)-1]
 		f.What = "Requests wait for a connection to the database and get none: " + f.count("connection time-outs", countOf(late), "time-out")
@@ -257,6 +268,9 @@ func waitingInside(l *look) *Finding {
 		}
 		if e.Limit.Known {
 			f.What += ", from a pool of " + f.n("pool size", e.Limit)
+		}
+		if most := deepest(late).Queue; most.Known {
+			f.What += ", for which up to " + f.n("waiting for a connection", most) + " wait at once"
 		}
 		f.What += "."
 		f.Cause = "All connections of the pool are in use: queries that take long, connections that are not given back, or more workers than connections."
@@ -272,8 +286,34 @@ func waitingInside(l *look) *Finding {
 	default:
 		return nil
 	}
-	f.between(stretch(slices.Concat(late, starved)))
+	f.between(stretch(slices.Concat(queued, late, starved)))
 	f.level(Observed, "the app's own log says so")
 	f.Settle = []string{"A thread dump while it lasts."}
 	return f
+}
+
+// waitressThreads are those that waitress has unless it is told otherwise.
+//
+// https://docs.pylonsproject.org/projects/waitress/en/stable/arguments.html
+const waitressThreads = 4
+
+// queuedInside are the lines about requests that wait inside a server, if a
+// whole round of them waited for as long as a queue must last to tell something.
+// The server writes such a line for every request that it queues, in a burst too.
+func (l *look) queuedInside() []*evidence.Event {
+	threads := float64(waitressThreads)
+	if s := l.start(); s != nil && s.Threads.Above(0) {
+		threads = s.Threads.Number
+	}
+	round := slices.DeleteFunc(l.EventsOf(evidence.RequestsQueued), func(e *evidence.Event) bool { return !e.Queue.AtLeast(threads) })
+	from, to := stretch(round)
+	if to.Sub(from).Seconds() < ageAlone {
+		return nil
+	}
+	return round
+}
+
+// deepest is the event with the longest queue.
+func deepest(events []*evidence.Event) *evidence.Event {
+	return slices.MaxFunc(events, func(x, y *evidence.Event) int { return cmp.Compare(x.Queue.Number, y.Queue.Number) })
 }

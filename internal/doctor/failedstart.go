@@ -186,6 +186,9 @@ func onlyLoopback(t *try, d door) *Finding {
 	f := &Finding{Subject: t.app, ownCause: true}
 	f.n("port listened on", evidence.Known(float64(d.port), evidence.NoUnit, d.from))
 	f.What = fmt.Sprintf("The app listens on port %d of the loopback address only; nothing from outside the container reaches it.", d.port)
+	if v := t.lasted(); v.Known {
+		f.What += " The platform gave up after " + f.n("start time", v) + "."
+	}
 	f.between(stretch(slices.Concat(t.late, t.pinged)))
 	f.level(Observed, "the address stands in the evidence")
 	f.Cause = "Servers in development mode bind to 127.0.0.1."

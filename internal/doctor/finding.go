@@ -170,6 +170,21 @@ func (f *Finding) over(l *look) {
 	}
 }
 
+// atLeast sets since when it lasts where what waits is older than the readings
+// span.
+func (f *Finding) atLeast(l *look, age evidence.Value) {
+	s, ok := l.Span()
+	if !ok || !s.Seconds.Known || !age.AtLeast(s.Seconds.Number) {
+		return
+	}
+	d := time.Duration(age.Number * float64(time.Second))
+	f.Span = "for at least " + lasting(d) + ": as long has the oldest waited"
+	if !s.To.At.IsZero() {
+		from := s.To.At.Add(-d)
+		f.Since = &from
+	}
+}
+
 // countOf makes a value of how many events there are, repeated lines counted.
 func countOf(events []*evidence.Event) evidence.Value {
 	n, from := 0.0, []evidence.Source(nil)

@@ -11,8 +11,8 @@ import (
 const (
 	// hiddenLarge is in percent of MemTotal.
 	hiddenLarge = 25
-	// shmemHeadroom: without swap tmpfs cannot leave at all, so what is left
-	// counts already at this share, in percent.
+	// shmemHeadroom: without swap tmpfs cannot leave at all, and huge pages never,
+	// so what is left counts already at this share, in percent.
 	shmemHeadroom = 25
 )
 
@@ -44,24 +44,52 @@ func judgeHiddenMemory(l *look, a *answer) {
 	if kind == arcKind && low && (calm || l.headroom.AtLeast(2)) {
 		low = false // it gives memory back, late but surely
 	}
+	idle := kind == "huge pages" && l.idlePool()
 	var w words
-	if !low && !stuck {
+	if !low && !stuck && !idle {
 		a.note(Memory, l.hiddenText(kind, part, &w)+l.hiddenUse(kind, &w), &w)
 		return
 	}
 	f := &Finding{}
-	f.What = l.hiddenText(kind, part, &f.words) + " Of all memory " + f.n("available", l.headroom) + " is available (" + f.n("MemAvailable", l.available) + ")."
+	f.What = l.hiddenText(kind, part, &f.words) + " Of " + restOf(kind) + " " + f.n("available", l.headroom) + " is available (" + f.n("MemAvailable", l.available) + ")."
 	if stuck && !low {
 		f.What = "There is less room than it looks: " + lower(f.What) + " No thrash is seen."
 	}
 	f.over(l)
 	f.level(Observed, "both figures stand in one reading; how they came about is not in it")
+	if idle && !low {
+		f.What += " Of swap " + f.n("swap used", l.swapUsed()) + " is in use; the free huge pages would hold all of that."
+		f.level(Inferred, "memory had to be swapped out beside a pool that nobody uses; that it was for want of that memory follows from both")
+	}
 	hiddenCause(f, kind, l)
 	if free := l.swapFree(); free.AtLeast(50) {
 		f.not("safe since swap is free", f.n("swap free", free)+" of swap is free, but this memory cannot be swapped")
 	}
 	f.Settle = []string{"The same files an hour later: whether it grows.", "/proc/pressure/memory and the kernel log: whether anything waits or was killed."}
 	a.found(f)
+}
+
+// restOf names what the share that is available is of: huge pages are set apart.
+func restOf(kind string) string {
+	if kind == "huge pages" {
+		return "the memory beside them"
+	}
+	return "all memory"
+}
+
+// idlePool reports whether huge pages that nobody uses take memory that is
+// missed: most of swap is in use, and would fit into them.
+func (l *look) idlePool() bool {
+	free := l.pool(l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.HugePagesFree }))
+	total := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemTotal })
+	return free.PercentOf(total).AtLeast(hiddenLarge) && l.headroom.Below(shmemHeadroom) &&
+		l.swapFree().Below(50) && free.Minus(l.swapUsed()).Above(0)
+}
+
+// swapUsed is how much of swap is in use.
+func (l *look) swapUsed() evidence.Value {
+	return l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SwapTotal }).
+		Minus(l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SwapFree }))
 }
 
 const arcKind = "ZFS ARC"

@@ -84,7 +84,7 @@ func (l *look) pressureFinding(direct evidence.Value, stalled, reclaims bool) *F
 		f.level(Observed, "the kernel's own account of stalls over time")
 	case reclaims:
 		f.What = "The machine is short of memory and busy reclaiming it"
-		f.level(Observed, "reclaim was counted over two readings while little was left")
+		f.level(Observed, l.reclaimRule(direct))
 	default:
 		f.What = "The machine has next to no memory left"
 		f.level(Observed, "seen in one reading; that anything waits for it was not seen")
@@ -108,6 +108,14 @@ func (l *look) pressureFinding(direct evidence.Value, stalled, reclaims bool) *F
 	}
 	f.Settle = append(f.Settle, "Memory per process or cgroup, twice.")
 	return f
+}
+
+// reclaimRule says what showed that the machine reclaims.
+func (l *look) reclaimRule(direct evidence.Value) string {
+	if direct.AtLeast(directReclaim) {
+		return "reclaim was counted over time while little was left"
+	}
+	return "kswapd uses a CPU while little is left"
 }
 
 func pressureAdvice(f *Finding) {

@@ -90,7 +90,10 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 		f.What = "The kernel killed " + who + " for want of memory"
 	}
 	if n.Above(1) {
-		f.What += ", the last of " + f.n("OOM kills", n)
+		f.What += ", the last of " + f.count("OOM kills", n, "kill")
+		if victims := victimsOf(kills); victims.Above(1) {
+			f.What += ", in " + f.n("apps or programs killed", victims) + " different apps or programs"
+		}
 	}
 	f.What += "."
 	if last.AnonRSS.Known {
@@ -101,18 +104,35 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 		f.What += "."
 	}
 	f.between(stretch(kills))
+	f.sinceBoot(kills[0], last)
 	f.What += l.longOver(f, last)
 	f.level(Observed, "the kernel's own log says so")
-	if last.OOMGlobal == evidence.Yes {
+	switch last.OOMGlobal {
+	case evidence.Yes:
 		f.Cause = "The machine's memory and swap were used up; the kernel takes the process with the highest score, which need not be the one that grew."
-	} else {
+	case evidence.No:
 		f.Cause = "What runs in the cgroup needs more than its limit. Only the cgroup is short of memory, not the machine."
+	default:
+		f.Cause = "Memory was used up. Whether that of the machine or only what a cgroup may have is not told."
 	}
 	f.not("a crash of the program", "the kernel's line names the killer")
 	l.blindPlatform(f)
 	oomAdvice(l, f)
 	f.Settle = []string{"Memory of each process over the hour before: which one grew."}
 	return f
+}
+
+// victimsOf counts the different apps, or programs where no app is told, of kills.
+func victimsOf(kills []*evidence.Event) evidence.Value {
+	names := map[string]bool{}
+	var from []evidence.Source
+	for _, e := range kills {
+		if name := cmp.Or(e.App, e.Comm); name != "" && !names[name] {
+			names[name] = true
+			from = append(from, e.From)
+		}
+	}
+	return evidence.Known(float64(len(names)), evidence.Events, from...)
 }
 
 const (
@@ -143,11 +163,39 @@ func recurring(l *look, before []*evidence.Event) bool {
 // lies in the past; otherwise it is empty.
 func (l *look) longOver(f *Finding, e *evidence.Event) string {
 	_, to := l.Interval()
-	if e.At.IsZero() || to.Sub(e.At) <= justNow {
+	left := to.Sub(e.At)
+	if e.At.IsZero() {
+		left = l.logGoesOn(e)
+	}
+	if left <= justNow {
 		return ""
 	}
-	f.not("a state that lasts", "the evidence goes on for "+lasting(to.Sub(e.At))+" after it without another; whether memory is short now, it does not tell")
-	return " That was " + lasting(to.Sub(e.At)) + " before the evidence ends, and none followed."
+	f.not("a state that lasts", "the evidence goes on for "+lasting(left)+" after it without another; whether memory is short now, it does not tell")
+	return " That was " + lasting(left) + " before the evidence ends, and none followed."
+}
+
+// logGoesOn is for how long the kernel's log goes on after an event of it, by the
+// kernel's own time; 0 where that is not told.
+func (l *look) logGoesOn(e *evidence.Event) time.Duration {
+	for i := range l.Logs {
+		if log := &l.Logs[i]; log.File == e.From.File && log.Uptime.Known && e.Uptime.Known {
+			return time.Duration((log.Uptime.Number - e.Uptime.Number) * float64(time.Second))
+		}
+	}
+	return 0
+}
+
+// sinceBoot says when events were that have the kernel's own time alone.
+func (f *Finding) sinceBoot(first, last *evidence.Event) {
+	if f.Span != "" || !first.Uptime.Known || !last.Uptime.Known {
+		return
+	}
+	text := func(v evidence.Value) string { return lasting(time.Duration(v.Number * float64(time.Second))) }
+	f.Span = text(first.Uptime)
+	if first != last {
+		f.Span += " to " + text(last.Uptime)
+	}
+	f.Span += " after the boot"
 }
 
 // ago says when an event was.
@@ -231,6 +279,9 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 		if last.AnonRSS.Known {
 			f.What += ", which held " + f.n("VmRSS", last.AnonRSS)
 		}
+		if last.Pressure.Known {
+			f.What += ", when work stood still for memory " + f.n("memory pressure", last.Pressure) + " of the time"
+		}
 	default:
 		f.What = "The platform reports " + f.count("OOM kills", countOf(events), "kill") + " for want of memory"
 	}
@@ -247,8 +298,18 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 	f.Cause = "The container needs more than its memory limit."
 	f.not("a crash of the program", "the platform names the reason")
 	oomAdvice(l, f)
+	if len(containers) == 0 && beforeKernel(events[len(events)-1]) {
+		f.Cause = "More is in use than fits into the machine, or into the slice that is watched: the killer of the user space acts before the kernel has to, by what waits or what is left."
+		f.not("a memory limit of its own", "this killer looks at the machine or a slice, not at the limit of what it kills")
+		f.Now = []string{"See what grew (systemd-cgtop -m, ps by RSS); what was killed is the largest, and need not be the cause."}
+	}
 	f.Settle = []string{"The kernel log of the node: which process, and how large."}
 	return f
+}
+
+// beforeKernel reports whether a kill is of systemd-oomd or earlyoom.
+func beforeKernel(e *evidence.Event) bool {
+	return e.Origin == evidence.FromSystem && (e.Reason == "systemd-oomd" || e.Reason == "earlyoom")
 }
 
 // memoryLimit is the limit that holds for the app, as far as the evidence

@@ -89,7 +89,7 @@ func TestARequestThatNobodyTakesIsNotHealthy(t *testing.T) {
 func TestAdviceOnWorkers(t *testing.T) {
 	p := live("gunicorn sync", 4, 100, 8, 100, 9, 5)
 	r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}})
-	if text, _ := spoken(r); !contains(text, "each worker holds about 50 MiB") {
+	if text, _ := spoken(r); !contains(text, "each worker process holds about 50 MiB") {
 		t.Errorf("the memory of a worker is not told:\n%s", text)
 	}
 	p.Waits = []evidence.Wait{{Peer: "10.0.0.5:5432", Call: "recvfrom", Workers: 3, Sure: true}, {Call: "clock_nanosleep", Workers: 1}}
@@ -100,6 +100,76 @@ func TestAdviceOnWorkers(t *testing.T) {
 	}
 	if !hasNumber(numbers, 3) {
 		t.Errorf("how many workers wait on it is not named: %v", numbers)
+	}
+}
+
+// Threads share the memory of their process: one of 60 MiB with three of them is
+// not three workers of 20 MiB, nor is its master's memory theirs.
+func TestThreadsHoldTheMemoryOfOneProcess(t *testing.T) {
+	p := live("gunicorn gthread", 3, 100, 6, 100, 9, 5)
+	p.RSS = evidence.Known(80<<20, evidence.Bytes, p.From)
+	p.Members = []evidence.Member{{Name: "worker", PID: 7, State: "busy", RSS: evidence.Known(60<<20, evidence.Bytes, p.From), From: p.From}}
+	text, _ := spoken(Diagnose(&evidence.Case{Pools: []evidence.Pool{p}}))
+	if !contains(text, "each worker process holds about 60 MiB") {
+		t.Errorf("want 60 MiB for the one process:\n%s", text)
+	}
+}
+
+// apart are two readings of a machine, some seconds from each other.
+func apart(seconds float64, sockets ...evidence.Listener) []evidence.Reading {
+	at := evidence.Source{File: "/proc/uptime"}
+	first, last := evidence.Reading{Name: "t0", Listeners: sockets}, evidence.Reading{Name: "t1", Listeners: sockets}
+	first.Clock, last.Clock = evidence.Known(0, evidence.Seconds, at), evidence.Known(seconds, evidence.Seconds, at)
+	return []evidence.Reading{first, last}
+}
+
+// Nothing tells for how long connections of a unix socket have waited. That no
+// worker ran while a round of them waited for longer than ageAlone says is enough;
+// less is neither a finding nor in order: in a simulation of four workers at 0.8
+// with requests of a second, a queue is there at each of six looks over 6 s, with a
+// round in it and all workers busy, in 17 % of windows.
+func TestPoolBehindAUnixSocket(t *testing.T) {
+	at := evidence.Source{File: "unix_diag"}
+	socket := evidence.Listener{Address: "/run/u.sock", Unix: true, Queue: evidence.Known(4, evidence.Events, at), Backlog: evidence.Known(3, evidence.Events, at)}
+	for _, c := range []struct {
+		name                 string
+		seconds, queued, ran float64
+		want                 Mode
+		good                 bool
+	}{
+		{"eight seconds, and the worker never ran", 8, 4, 0, WorkerExhaustion, false},
+		{"two seconds", 2, 4, 0, AcceptQueueFilled, false},
+		{"it ran as for two requests", 8, 4, 0.001, AcceptQueueFilled, false},
+		{"it was not looked at", 8, 4, -1, AcceptQueueFilled, false},
+		{"less than a round", 8, 0, 0, AcceptQueueFilled, true},
+	} {
+		p := live("gunicorn sync", 1, 100, c.queued, 100, -1, -1)
+		p.Sockets = []evidence.Listener{socket}
+		p.Members = []evidence.Member{{Name: "worker", PID: 12, State: "busy", RSS: p.RSS}}
+		pair := apart(c.seconds, socket)
+		for i := range pair {
+			if c.ran >= 0 {
+				pair[i].Sched = []evidence.Sched{{PID: 12, Run: evidence.Known(7+float64(i)*c.ran, evidence.Seconds, at), Wait: evidence.Known(1, evidence.Seconds, at)}}
+			}
+		}
+		r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}, Readings: pair})
+		good := slices.ContainsFunc(r.Good, func(k Check) bool { return k.Area == Workers })
+		if len(r.Findings) == 0 || r.Findings[0].Mode != c.want || good != c.good {
+			t.Errorf("%s: %v, workers in order: %v; want %s, %v", c.name, modesFound(r), good, c.want, c.good)
+		}
+		if f := r.Finding(AcceptQueueFilled); c.want == WorkerExhaustion && (f == nil || f.CausedBy != WorkerExhaustion) {
+			t.Errorf("%s: %v, want the full queue as what follows", c.name, modesFound(r))
+		}
+	}
+}
+
+// What has waited for longer than the readings span has lasted for as long.
+func TestAFindingLastsAsLongAsWhatWaits(t *testing.T) {
+	p := live("gunicorn sync", 4, 100, 8, 100, 7.1, -1)
+	p.Sockets = []evidence.Listener{{Address: "0.0.0.0:8000", Queue: evidence.Known(8, evidence.Events, p.From), Backlog: evidence.Known(2048, evidence.Events, p.From)}}
+	r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}, Readings: apart(2, p.Sockets...)})
+	if f := r.Finding(WorkerExhaustion); f == nil || f.Span != "for at least 7s: as long has the oldest waited" {
+		t.Errorf("it lasts %+v, want 7 s", f)
 	}
 }
 

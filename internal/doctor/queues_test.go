@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"brink/internal/evidence"
@@ -52,6 +54,40 @@ func TestDropsOfADeferringListenerAreNoOverflow(t *testing.T) {
 		}
 		if subject != c.subject || level != c.level {
 			t.Errorf("%s: %q (%s), want %q (%s)", name, subject, level, c.subject, c.level)
+		}
+	}
+}
+
+// The kernel lets one more into a queue than its backlog says (sk_acceptq_is_full
+// compares with >): 3 of 3 turns nobody away, and is not in order either. What is
+// full at every reading was not seen at one instant.
+func TestAQueueAtItsBacklogIsNotFull(t *testing.T) {
+	at, full := listener("127.0.0.1:8000", 3, 0), listener("127.0.0.1:8000", 4, 0)
+	at.Backlog.Number, full.Backlog.Number = 3, 3
+	r := Diagnose(&evidence.Case{Readings: apart(5, at)})
+	if len(r.Findings) > 0 || slices.ContainsFunc(r.Good, func(c Check) bool { return c.Area == Queues }) {
+		t.Errorf("3 of 3: %v, %+v, want neither a finding nor in order", modesFound(r), r.Good)
+	}
+	f := Diagnose(&evidence.Case{Readings: apart(5, full)}).Finding(AcceptQueueFilled)
+	if f == nil || f.LevelRule != "the queue was full at every reading" || !strings.Contains(f.Span, "at least 5s") {
+		t.Errorf("4 of 3 at both readings: %+v, want it to last", f)
+	}
+	f = Diagnose(&evidence.Case{Readings: []evidence.Reading{apart(5, at)[0], apart(5, full)[1]}}).Finding(AcceptQueueFilled)
+	if f == nil || f.Span != "at the one instant that was read" {
+		t.Errorf("4 of 3 at the second: %+v, want one instant", f)
+	}
+}
+
+// In a network namespace of its own nothing listens and no counter moves: that is
+// no accept queue in order.
+func TestCountersOfAnEmptyNamespaceAreNotInOrder(t *testing.T) {
+	at := evidence.Source{File: "/proc/net/snmp", Field: "PassiveOpens"}
+	for opened, want := range map[float64]bool{0: false, 3: true} {
+		pair := readings(0)
+		pair[0].Netstat.PassiveOpens, pair[1].Netstat.PassiveOpens = evidence.Known(7, evidence.Events, at), evidence.Known(7+opened, evidence.Events, at)
+		r := Diagnose(&evidence.Case{Readings: pair})
+		if good := len(r.Good) > 0; good != want {
+			t.Errorf("%v connections accepted: in order is %v, want %v", opened, good, want)
 		}
 	}
 }

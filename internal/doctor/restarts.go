@@ -194,7 +194,20 @@ func judgeRestarts(l *look, a *answer, c *evidence.Container) {
 	switch {
 	case c.Reason == "CrashLoopBackOff" || c.Restarts.AtLeast(loopExits) && fails || c.State == "restarting" && !c.Restarts.Known:
 		a.found(containerLoop(l, c))
+	case c.Restarts.AtLeast(loopExits) && c.SinceRestart.Below(settledAfter.Seconds()) && pace(c).AtMost(loopPace.Seconds()):
+		a.found(pacedLoop(l, c))
+	case hasEnded(c):
+		endOnly(a, c)
 	case !runs:
+	case c.Ready == evidence.No || c.Health == "unhealthy":
+		text := name + " runs, and its health check fails"
+		if c.Ready == evidence.No {
+			text = name + " runs, and is not ready"
+		}
+		if c.Restarts.Known {
+			text += " (" + w.count("restarts", c.Restarts, "restart") + ")"
+		}
+		a.suspect(Starts, text+"; why is not told.", "Its events and what its health check got (kubectl describe, docker inspect), and its own log.", &w)
 	case c.Restarts.AtMost(0):
 		a.fine(Starts, name+" runs and was never restarted ("+w.count("restarts", c.Restarts, "restart")+").", &w)
 	case c.Restarts.Below(loopExits) && c.Ready != evidence.No && endedInOrder(c):
@@ -210,7 +223,7 @@ func judgeRestarts(l *look, a *answer, c *evidence.Container) {
 		}
 		a.note(Starts, name+" was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+", the last time "+since+".", &w)
 	case c.Restarts.AtLeast(1):
-		a.suspect(Starts, name+" runs, and was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+"; when and why is not told.",
+		a.suspect(Starts, name+" runs, and was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+lastRestart(c, &w),
 			"The same state an hour later, its log before the last end (kubectl logs --previous), and the events.", &w)
 	}
 }
@@ -309,6 +322,9 @@ func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 			f.What += ", the last with exit code " + f.n("exit code", code)
 		}
 		f.What += ")"
+		if n := real[len(real)-1].Counter; n.Known {
+			f.What += ", " + f.count("restart counter", n, "time") + " by the platform's own count"
+		}
 	}
 	if len(real) < len(ends) {
 		f.What += "; the platform waits longer before each new start (back-off)"
@@ -317,6 +333,9 @@ func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 	f.between(stretch(ends))
 	f.level(Observed, "the platform's own log has the ends")
 	loopCause(l, f)
+	if len(real) > 0 {
+		neverSetUp(f, real[len(real)-1])
+	}
 	return f
 }
 

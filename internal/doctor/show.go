@@ -25,7 +25,7 @@ func Show(v evidence.Value) string {
 	case evidence.Millis:
 		return decimals(v.Number) + " ms" + per
 	case evidence.Seconds:
-		return decimals(v.Number) + " s" + per
+		return seconds(v.Number) + per
 	case evidence.Events:
 		return phrase.Whole(v.Number) + per
 	case evidence.NoUnit:
@@ -52,6 +52,18 @@ func size(n float64) string {
 		return decimals(n/(1<<10)) + " KiB"
 	}
 	return phrase.Whole(n) + " bytes"
+}
+
+// seconds writes a length of time: in hours from two of them on, in days from two
+// days on.
+func seconds(n float64) string {
+	switch {
+	case n >= 2*86400:
+		return decimals(n/86400) + " days"
+	case n >= 2*3600:
+		return decimals(n/3600) + " h"
+	}
+	return decimals(n) + " s"
 }
 
 // micros writes microseconds.

@@ -32,10 +32,10 @@ func Text(out io.Writer, r *Report, o TextOptions) error {
 		case i == 0 || o.All:
 			p.finding(f)
 		case f.CausedBy != "":
-			p.row("follows", string(f.Mode)+": "+f.What)
+			p.row("follows", f.title()+": "+f.What)
 		default:
 			p.line("", "")
-			p.line("", fmt.Sprintf("%s (%s) %s", f.Mode, f.Level, f.What))
+			p.line("", fmt.Sprintf("%s (%s) %s", f.title(), f.Level, f.What))
 		}
 	}
 	p.checks("in order", r.Good, 5)
@@ -64,6 +64,15 @@ func (r *Report) heading() string {
 	return strings.Join(modes, ", ")
 }
 
+// title is the mode, and of whom where the sentence does not name it: several
+// apps can have the same.
+func (f *Finding) title() string {
+	if f.Subject == "" || strings.Contains(f.What, f.Subject) {
+		return string(f.Mode)
+	}
+	return string(f.Mode) + " of " + f.Subject
+}
+
 type printer struct {
 	b     strings.Builder
 	width int
@@ -75,7 +84,7 @@ const label = 10
 
 func (p *printer) finding(f *Finding) {
 	p.line("", "")
-	p.line("", fmt.Sprintf("%s (%s: %s)", f.Mode, f.Level, f.LevelRule))
+	p.line("", fmt.Sprintf("%s (%s: %s)", f.title(), f.Level, f.LevelRule))
 	p.row("what", f.What)
 	if f.CausedBy != "" {
 		p.row("follows", "from "+string(f.CausedBy))

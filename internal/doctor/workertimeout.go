@@ -37,7 +37,7 @@ func judgeWorkerTimeout(l *look, a *answer) {
 			continue
 		}
 		f := &Finding{Subject: c.subject()}
-		f.What = "The server gave up " + f.count("worker time-outs", countOf(gone), "worker") + " of its own that did not report in time"
+		f.What = "The server" + ofApp(c.subject()) + " gave up " + f.count("worker time-outs", countOf(gone), "worker") + " of its own that did not report in time"
 		if len(killed) > 0 {
 			f.What += ", and killed " + f.n("killed after a time-out", countOf(killed)) + " of them with SIGKILL"
 		}
@@ -47,6 +47,8 @@ func judgeWorkerTimeout(l *look, a *answer) {
 		f.Cause = "A sync worker serves one request at a time and cannot report while it does. What held it (a slow backend, a long computation, a machine short of memory) is not in the log."
 		if told {
 			f.see("--timeout", l.start().Timeout)
+		} else {
+			f.see("the server's time-out", gone[len(gone)-1].Limit)
 		}
 		if len(killed) > 0 {
 			f.not("out of memory", "SIGKILL came from the server itself, right after WORKER TIMEOUT of the same worker; the words 'Perhaps out of memory?' are printed for every SIGKILL")
@@ -58,6 +60,14 @@ func judgeWorkerTimeout(l *look, a *answer) {
 		f.Settle = []string{"A stack of the worker while it hangs (py-spy dump).", "Times of the requests just before the time-out."}
 		a.found(f)
 	}
+}
+
+// ofApp names an app behind a noun, where it has a name.
+func ofApp(app string) string {
+	if app == "" {
+		return ""
+	}
+	return " of " + app
 }
 
 // quiet says that a log tells of no worker that was lost. Releases of gunicorn

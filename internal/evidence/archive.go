@@ -27,6 +27,27 @@ func archiveKind(head []byte) string {
 	return ""
 }
 
+// otherKind says what to do with a file of a kind that is not read, by its first
+// bytes; empty for any other.
+func otherKind(head []byte) string {
+	for _, k := range []struct{ magic, kind, how string }{
+		{"\xfd7zXZ\x00", "xz", "unpack it first (xz -d)"},
+		{"BZh", "bzip2", "unpack it first (bzip2 -d)"},
+		{"\x28\xb5\x2f\xfd", "zstd", "unpack it first (zstd -d)"},
+		{"\x04\x22\x4d\x18", "lz4", "unpack it first (lz4 -d)"},
+		{"7z\xbc\xaf\x27\x1c", "7-Zip", "unpack it first (7z x)"},
+		{"Rar!\x1a\x07", "RAR", "unpack it first (unrar x)"},
+	} {
+		if bytes.HasPrefix(head, []byte(k.magic)) {
+			return "it is compressed with " + k.kind + ", which is not read: " + k.how
+		}
+	}
+	if bytes.HasPrefix(head, []byte("LPKSHHRH")) {
+		return "it is a journal as systemd keeps it: give the output of journalctl --file"
+	}
+	return ""
+}
+
 // unpack takes in the files of an archive. Nothing is written: names lead
 // nowhere, links are left out, and sizes are those that were unpacked, not
 // those that the archive claims. An archive that ends in the middle gives what

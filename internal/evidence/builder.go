@@ -64,6 +64,7 @@ func (b *builder) event(e Event) int {
 
 func (b *builder) input(f *file, as, note string) {
 	if f.cut > 0 {
+		b.strange(f, fmt.Sprintf("its first %d MiB were not read, only its end", f.cut>>20))
 		note = joinNotes(note, fmt.Sprintf("its first %d MiB were not read", f.cut>>20))
 	}
 	b.c.Inputs = append(b.c.Inputs, Input{File: f.name, As: as, Note: note})
@@ -115,6 +116,11 @@ func (b *builder) readings() error {
 	}
 	b.mergeListeners()
 	slices.SortStableFunc(b.c.Readings, compareReadings)
+	if len(b.kernel.groups) == 0 && b.apart.Known {
+		for i := range b.c.Readings { // of tools alone
+			b.when(&b.c.Readings[i], i, len(b.c.Readings))
+		}
+	}
 	judgeFrozen(b.c.Readings)
 	return nil
 }

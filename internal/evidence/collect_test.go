@@ -9,11 +9,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"brink/internal/gauge"
+	"brink/internal/kernel"
 )
 
 // unpacked lists the files of a bundle.
@@ -239,5 +243,94 @@ func TestTheRingIsBounded(t *testing.T) {
 	})
 	if err != nil || len(names) != 1 {
 		t.Errorf("unpacked %v, %v", names, err)
+	}
+}
+
+// A host may be called like a part of a kernel's word, "0" or "vm".
+func TestTheKernelsLogKeepsItsWords(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "Killed process 4411 (ingest) total-" + host + ":33040624kB, gfp_mask=" + host + "x14, " + host + "-rss:0kB"
+	got := string(kernelLog([]kernelMessage{{1, 81234500000, text}}))
+	if !strings.HasSuffix(got, "\n[81234.500000] "+text+"\n") {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// Two readings far apart say of a server what Live says, which looks in between.
+func TestCollectLooksAsOftenAsLive(t *testing.T) {
+	const workers, clients = 2, 5
+	address, pid := startGunicorn(t, workers)
+	for range clients {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(500 * time.Millisecond) // as in TestLiveCountsTheWorkersOfAServer
+	var buf bytes.Buffer
+	s, err := Collect(t.Context(), &buf, CollectOptions{Every: time.Second, For: time.Second})
+	if err != nil || s.Readings != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	c := readArchive(t, buf.Bytes())
+	i := slices.IndexFunc(c.Pools, func(p Pool) bool { return p.PID == pid })
+	if i < 0 {
+		t.Fatalf("pid %d is not among %+v", pid, c.Pools)
+	}
+	p := &c.Pools[i]
+	if p.Looks < 5 || !p.Oldest.Known {
+		t.Errorf("%d looks, the oldest has waited %+v", p.Looks, p.Oldest)
+	}
+	wantValue(t, "queued", p.Queued, clients-workers, Events, "")
+	wantValue(t, "busy share", p.BusyShare, 100, Percent, "")
+	wantValue(t, "queued share", p.QueuedShare, 100, Percent, "")
+}
+
+// What was before a trigger says nothing of the time after it.
+func TestTheMeansBeginAnewWithTheTrigger(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var p pools
+	look := func(second, busy float64, queued uint64) {
+		s := &gauge.Server{}
+		s.Total.WorkerSeconds, s.Total.BusySeconds = 2*second, busy
+		s.Queued = kernel.Num{Value: queued, Known: true}
+		p.add(&gauge.Snapshot{At: at.Add(time.Duration(second) * time.Second), Servers: []*gauge.Server{s}})
+	}
+	look(0, 0, 0)
+	look(10, 0, 0)
+	p.restart()
+	look(20, 20, 3)
+	look(30, 40, 3)
+	got := p.pools()[0]
+	if got.Looks != 2 {
+		t.Errorf("%d looks", got.Looks)
+	}
+	wantValue(t, "busy share", got.BusyShare, 100, Percent, "")
+	wantValue(t, "queued share", got.QueuedShare, 100, Percent, "")
+}
+
+// Rates need two readings.
+func TestCollectCutShortTakesALastReading(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*leastEvery)
+	defer cancel()
+	var buf bytes.Buffer
+	s, err := Collect(ctx, &buf, CollectOptions{Every: time.Hour, For: time.Hour})
+	if err != nil || !s.Interrupted || s.Readings != 2 || s.To.Sub(s.From) < leastEvery {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestCollectListsWhatItCouldNotRead(t *testing.T) {
+	c := &collector{live: &live{b: newBuilder()}, read: map[string]bool{"proc/meminfo": true, "proc/stat": true, "proc/loadavg": true}}
+	c.unreadFiles()
+	if g := c.b.c.Gaps; len(g) != 1 || g[0].What != HasVmstat || g[0].From.File != "/proc/vmstat" {
+		t.Errorf("%+v", g)
 	}
 }

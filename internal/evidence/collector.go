@@ -36,7 +36,7 @@ func Collect(ctx context.Context, w io.Writer, o CollectOptions) (CollectSummary
 		return CollectSummary{}, err
 	}
 	defer l.close()
-	c := &collector{live: l, o: o, trigger: t}
+	c := &collector{live: l, o: o, trigger: t, read: map[string]bool{}}
 	if err := c.collect(ctx); err != nil {
 		return CollectSummary{}, err
 	}
@@ -53,6 +53,7 @@ type collector struct {
 	cut       bool
 	names     []string // of the kernel's files to copy
 	kswapds   []int
+	read      map[string]bool // of the files to copy, those with contents
 }
 
 // collect takes readings until the time is up; with a trigger, the time begins
@@ -84,12 +85,43 @@ func (c *collector) collect(ctx context.Context) error {
 			return nil
 		}
 		wait := min(c.o.Every, max(end.Sub(c.clock.Now()), 0))
-		if err := c.clock.Sleep(ctx, wait); err != nil {
+		if err := c.lookUntil(ctx, c.clock.Now().Add(wait), end); err != nil {
 			c.cut = true
-			return nil
+			return c.lastReading(now, least)
+		}
+	}
+}
+
+// lookUntil looks at the servers until the next reading is due, as often as
+// [Live] does. The looks before the end ask what the workers wait on.
+func (c *collector) lookUntil(ctx context.Context, next, end time.Time) error {
+	_, every := (&Options{For: c.o.For}).looks()
+	for {
+		left := next.Sub(c.clock.Now())
+		if left <= 0 {
+			return ctx.Err()
+		}
+		if err := c.clock.Sleep(ctx, min(every, left)); err != nil {
+			return err
+		}
+		if c.gauge != nil && !c.clock.Now().Add(every).Before(end) {
+			c.gauge.AskWaits()
 		}
 		c.look()
 	}
+}
+
+// lastReading takes a reading where the time was cut short, for rates need two.
+func (c *collector) lastReading(before, least time.Time) error {
+	now := c.clock.Now()
+	if now.Sub(before) < leastEvery {
+		return nil
+	}
+	if c.gauge != nil {
+		c.gauge.AskWaits()
+	}
+	c.look()
+	return c.reading(now, least)
 }
 
 // judge looks whether the trigger's condition holds.
@@ -110,6 +142,7 @@ func (c *collector) judge(first bool) error {
 		return err
 	}
 	c.triggered = c.ring.readings[len(c.ring.readings)-1].at
+	c.pools.restart()
 	if c.o.Triggered != nil {
 		c.o.Triggered(c.triggered)
 	}
@@ -151,6 +184,25 @@ func (c *collector) listFiles() {
 	c.findKswapds()
 }
 
+// unreadFiles lists what every kernel has and was never read: /proc may be
+// masked.
+func (c *collector) unreadFiles() {
+	for _, f := range []struct {
+		what Signal
+		name string
+	}{{HasMeminfo, "proc/meminfo"}, {HasVmstat, "proc/vmstat"}, {HasCPURate, "proc/stat"}, {HasLoad, "proc/loadavg"}} {
+		if c.read[f.name] {
+			continue
+		}
+		from := Source{File: "/" + f.name}
+		if _, err := smallFile(f.name); err != nil {
+			c.b.gap(f.what, reasonFor(err), err.Error(), from)
+		} else {
+			c.b.gap(f.what, Unreadable, "it is empty", from)
+		}
+	}
+}
+
 // findKswapds lists the kernel's reclaim threads and their parent.
 func (c *collector) findKswapds() {
 	const kthreadd = 2
@@ -183,6 +235,7 @@ func (c *collector) reading(at, least time.Time) error {
 		switch {
 		case err == nil && text != "":
 			files = append(files, rawFile{name, []byte(c.redact(name, text))})
+			c.read[name] = true
 		case errors.Is(err, os.ErrPermission):
 			denied = append(denied, name)
 		}
@@ -255,9 +308,10 @@ func (c *collector) write(w io.Writer) (CollectSummary, error) {
 	s.Servers = len(pools)
 	if log, _, err := kernelMessages(); err != nil {
 		c.b.gap(HasKernelLog, reasonFor(err), err.Error(), Source{File: "/dev/kmsg"})
-	} else if err := out.file("kernel.log", s.To, c.kernelLog(log)); err != nil {
+	} else if err := out.file("kernel.log", s.To, kernelLog(log)); err != nil {
 		return s, err
 	}
+	c.unreadFiles()
 	s.Gaps = c.b.c.Gaps
 	about := bundleCase{Bundle: bundleVersion, Brink: c.o.Brink, Began: s.From.UTC(), Ended: s.To.UTC(), Trigger: c.o.Trigger,
 		Triggered: c.triggered, Dropped: c.ring.dropped, Pools: pools, Gaps: s.Gaps}
@@ -271,17 +325,14 @@ func (c *collector) write(w io.Writer) (CollectSummary, error) {
 }
 
 // kernelLog keeps the lines about killed and hung tasks. A log without any
-// still says that the kernel's log was read.
-func (c *collector) kernelLog(events []kernelMessage) []byte {
-	host, _ := os.Hostname()
+// still says that the kernel's log was read. The machine's name has no place in
+// such a line, and a word of it that reads the same is the kernel's own, or the
+// name of a program or cgroup.
+func kernelLog(events []kernelMessage) []byte {
 	var out strings.Builder
 	out.WriteString("[    0.000000] the kernel's log was read; its lines about killed and hung tasks follow\n")
 	for i := range events {
-		line := redactText(events[i].stamped())
-		if host != "" && !c.o.KeepHost {
-			line = strings.ReplaceAll(line, host, c.o.Host)
-		}
-		out.WriteString(line)
+		out.WriteString(redactText(events[i].stamped()))
 		out.WriteByte('\n')
 	}
 	return []byte(out.String())

@@ -9,7 +9,9 @@ var (
 	acaHead  = expression(`^(Warning|Normal|Error) +(\w+) +(.*)$`)
 	acaProbe = expression(`(?i)\b(liveness|readiness|startup)\b`)
 	acaTimes = expression(`(\d+) consecutive times`)
-	acaAfter = expression(`after (\d+) seconds`)
+	// acaDialled is where Go's dialler was refused.
+	acaDialled = expression(`\bdial tcp (\S+:\d+):`)
+	acaAfter   = expression(`after (\d+) seconds`)
 )
 
 // containerAppsLine reads the system log of Container Apps as the portal and
@@ -53,6 +55,9 @@ func containerAppsRow(l *logLine, kind, reason, message string) Event {
 	switch reason {
 	case "ProbeFailed", "ReplicaUnhealthy":
 		e.Kind, e.Reason = ProbeFailed, refusal(message, reason)
+		if d := acaDialled().FindStringSubmatch(message); d != nil {
+			e.Address, e.Port = hostPort(d[1])
+		}
 		if n := acaAfter().FindStringSubmatch(message); n != nil {
 			e.Limit = l.number(n[1], "after", Seconds)
 		}

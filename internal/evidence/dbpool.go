@@ -7,7 +7,7 @@ import (
 
 // poolEmpty is what a library says when a request has waited for a connection
 // of its pool and got none: a word of it, and where it has them the time waited
-// and its unit in s, and the size of the pool.
+// and its unit in s, the size of the pool, and how many more wait.
 type poolEmpty struct {
 	hint    string
 	pattern func() *regexp.Regexp
@@ -30,7 +30,7 @@ var poolEmpties = []poolEmpty{
 	{"Pool empty. Unable to fetch", expression(`Pool empty\. Unable to fetch a connection in (?P<wait>\d+) seconds, none available\[size:(?P<size>\d+)`), 1},
 	{"Cannot get a connection", expression(`Cannot get a connection, (?:pool error:? )?(?:Timeout waiting for idle object|pool exhausted)`), 1},
 	{"has timed out", expression(`An attempt by a client to checkout a Connection has timed out`), 1},
-	{"Connection is not available", expression(`HikariPool-\d+ - Connection is not available, request timed out after (?P<wait>\d+)ms`), 1e-3},
+	{"Connection is not available", expression(`HikariPool-\d+ - Connection is not available, request timed out after (?P<wait>\d+)ms(?:\.? \(total=(?P<size>\d+), active=\d+, idle=\d+, waiting=(?P<queue>\d+)\))?`), 1e-3},
 }
 
 var poolHints = func() []string {
@@ -64,6 +64,8 @@ func dbPoolLine(l *logLine, _ *logState) (Event, bool) {
 				e.Elapsed = l.number(m[i], "timeout", Seconds).Times(p.unit, Seconds)
 			case name == "size":
 				e.Limit = l.number(m[i], "pool size", Events).Plus(e.Limit.Else(Known(0, Events)))
+			case name == "queue":
+				e.Queue = l.number(m[i], "waiting", Events)
 			case name == "more":
 				if more := l.number(m[i], "overflow", Events); more.Above(0) {
 					e.Limit = e.Limit.Plus(more)

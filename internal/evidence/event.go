@@ -21,6 +21,9 @@ type Event struct {
 	Code      Value  // exit code, errno or HTTP status
 	Cgroup    string // of an OOM kill in a cgroup
 	AnonRSS   Value  // bytes, of an OOM kill; earlyoom has all of VmRSS
+	Available Value  // bytes, of an eviction
+	Pressure  Value  // %, of a kill by systemd-oomd
+	Counter   Value  // how often, by the source's own count so far
 	Elapsed   Value  // s
 	Limit     Value  // s, the limit that Elapsed ran into; or a queue's or pool's limit
 	Queue     Value  // connections waiting
@@ -79,6 +82,7 @@ const (
 	WorkerBootFailed EventKind = "worker boot failed" // Code 3 of gunicorn; PID
 	AppLoadFailed    EventKind = "app load failed"    // the import or the config of the app
 	QueueFull        EventKind = "queue full"         // Address, Queue, Limit
+	RequestsQueued   EventKind = "requests queued"    // Queue: inside the server, behind its workers
 	PoolAtLimit      EventKind = "pool at limit"      // App (pool), Limit
 	PoolState        EventKind = "pool state"         // App (pool), Active, Idle
 	UpstreamRefused  EventKind = "upstream refused"   // proxy: Address, Code (errno)
@@ -108,7 +112,9 @@ const (
 	BackOff          EventKind = "back-off"          // Times
 	PodOOMKilled     EventKind = "container oom killed"
 	ScheduleFailed   EventKind = "not scheduled" // Reason
-	Evicted          EventKind = "evicted"       // Reason
+	NodeShort        EventKind = "node short of memory"
+	NodeEnough       EventKind = "node has memory"
+	Evicted          EventKind = "evicted" // Reason
 	PullFailed       EventKind = "image pull failed"
 	PlatformNote     EventKind = "platform note" // anything else of level warning or error
 )
@@ -135,6 +141,9 @@ type Log struct {
 	From    time.Time // zero where lines carry no time
 	To      time.Time
 	Lines   int // all lines, understood or not
+	// Uptime is the kernel's own time of the last line that has one, in s since
+	// the boot.
+	Uptime Value
 	// Silence is the longest time between two lines that follow each other,
 	// and SilenceAt when it began.
 	Silence   Value // s

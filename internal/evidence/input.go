@@ -40,6 +40,45 @@ type gathered struct {
 	strangers []Stranger
 	total     int64
 	full      bool
+	// taken are the files and runs that were read, by where they really lie.
+	taken map[string]bool
+	// links are those of the folder that is read.
+	links []string
+}
+
+// again reports whether the file or folder at a path was taken in already, which
+// is said: what it tells must not count twice.
+func (g *gathered) again(at, name string) bool {
+	real, err := filepath.EvalSymlinks(at)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return false // reading it will tell why
+	}
+	if g.taken[real] {
+		g.strange(name, "it was given more than once and counts once")
+		return true
+	}
+	if g.taken == nil {
+		g.taken = map[string]bool{}
+	}
+	g.taken[real] = true
+	return false
+}
+
+// linksLeftOut lists the links of a folder, of which a copy of a whole machine
+// has thousands.
+func (g *gathered) linksLeftOut() {
+	const most = 3
+	for i, name := range g.links {
+		if i == most {
+			g.strange(name, fmt.Sprintf("it and %d more are links or devices, which are not followed", len(g.links)-most-1))
+			break
+		}
+		g.strange(name, "it is no regular file, and links are not followed")
+	}
+	g.links = nil
 }
 
 func (g *gathered) strange(name, why string) {
@@ -93,6 +132,7 @@ func (g *gathered) gather(ctx context.Context, name string) error {
 		}
 		return g.fromDisk(name, filepath.Base(name))
 	}
+	defer g.linksLeftOut()
 	return filepath.WalkDir(name, func(at string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -123,8 +163,8 @@ func (g *gathered) visit(at, rel string, d fs.DirEntry, err error) error {
 		}
 		return nil
 	case !d.Type().IsRegular():
-		if _, wanted := placeOf(rel); wanted {
-			g.strange(rel, "it is no regular file, and links are not followed")
+		if !unwantedFile(rel) {
+			g.links = append(g.links, rel)
 		}
 		return nil
 	case unwantedFile(rel):
@@ -185,7 +225,7 @@ func splitPath(rel string) []string {
 // fromDisk reads one file: an archive is opened; of one that is too long the
 // end is kept, which is what the engineer came for.
 func (g *gathered) fromDisk(at, name string) error {
-	if !g.room(name) {
+	if g.again(at, name) || !g.room(name) {
 		return nil
 	}
 	f, err := os.Open(at)
@@ -208,6 +248,10 @@ func (g *gathered) fromDisk(at, name string) error {
 		g.strange(name, "it is a database: give the run's directory, which holds a record.db")
 		return nil
 	}
+	if why := otherKind(head[:n]); why != "" {
+		g.strange(name, why)
+		return nil
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -223,7 +267,9 @@ func (g *gathered) fromDisk(at, name string) error {
 		return err
 	}
 	if cut > 0 {
-		_, data, _ = bytes.Cut(data, []byte{'\n'})
+		if _, rest, ok := bytes.Cut(data, []byte{'\n'}); ok {
+			data = rest
+		}
 	}
 	g.add(name, data, cut)
 	return nil

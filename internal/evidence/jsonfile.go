@@ -95,7 +95,7 @@ func jsonFault(data []byte, err error) string {
 // jsonFormats are tried in this order.
 var jsonFormats = []func(b *builder, f *file, v any) (as string, ok bool){
 	metricsJSON, logAnalyticsJSON, diagProcJSON, pumaJSON, uwsgiJSON, fpmStatusJSON, dockerInspectJSON, podJSON, kubeEventsJSON,
-	replicaJSON, webAppJSON, settingsJSON,
+	replicaJSON, webAppJSON, settingsJSON, rowsJSON,
 }
 
 // shape names the first keys of a value.
@@ -234,6 +234,38 @@ func rowsOf(f *file, list []any) (*sheet, bool) {
 		s.add(sheetRow{line: i + 1, cells: cells})
 	}
 	return s, len(list) > 0
+}
+
+// rowsJSON reads a list of objects that are rows of a table: none of them has
+// anything but words and numbers, and numbers are among them.
+func rowsJSON(b *builder, f *file, v any) (string, bool) {
+	list, ok := v.([]any)
+	if !ok || len(list) < 2 {
+		return "", false
+	}
+	numbers := false
+	for _, row := range list {
+		o, ok := row.(object)
+		if !ok {
+			return "", false
+		}
+		for _, value := range o {
+			switch value.(type) {
+			case object, []any:
+				return "", false
+			case json.Number, float64:
+				numbers = true
+			}
+		}
+	}
+	s, ok := rowsOf(f, list)
+	if !ok || !numbers {
+		return "", false
+	}
+	if err := b.takeSheet(s); err != nil {
+		return "", false
+	}
+	return "rows of a table", true
 }
 
 // logAnalyticsJSON reads the result of a query: as the API and the portal write

@@ -9,25 +9,26 @@ import (
 )
 
 var (
-	kmsgPrefix   = expression(`^(?:<\d+>)?\[ *(\d+\.\d{3,9})\](?:\[ *[TC]\d+\])? ?`)
+	kmsgPrefix   = expression(`^[\s>|]*(?:<\d+>|\w+ *:\w+ *: )?\[ *(\d+\.\d{1,9})\](?: ?\[ *[TC]\d+\])? ?`)
 	kmsgDated    = expression(`^\[([^\]\d]{1,12} [^\]]{8,40})\] `)
 	kmsgMonthDay = expression(`(\d{1,2}月|\pL{3,9})\.? +(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})`)
 
 	oomSummary = expression(`^oom-kill:constraint=(CONSTRAINT_\w+),.*?,task_memcg=([^,]*),task=(.*),pid=(\d+),uid=\d+`)
 	oomMemcg   = expression(`,oom_memcg=([^,]*),`)
-	oomKilled  = expression(`(Memory cgroup out of memory|Out of memory|Out of memory \(oom_kill_allocating_task\))?[^:]*:? ?Killed process (\d+)(?: |, UID \d+, )\((.*?)\),? (?:total-vm|vsz)`)
+	oomKilled  = expression(`^(?:(Memory cgroup out of memory|Out of memory)(?: \(oom_kill_allocating_task\))?: )?Killed process (\d+)(?: |, UID \d+, )\((.*?)\),? (?:total-vm|vsz)`)
 	oomAnonRSS = expression(`anon-rss:(\d+)kB`)
 	oomLimit   = expression(`^Task in (\S+) killed as a result of limit of (\S+)`)
-	oomInvoked = expression(`^(.*) invoked oom-killer: `)
+	oomInvoked = expression(`^(.{1,15}) invoked oom-killer: `)
 	oomBefore  = expression(`^(Memory cgroup out of memory|Out of memory): Kill process (\d+) \((.*)\) score`)
-	hungTask   = expression(`INFO: task (.*):(\d+) blocked for more than (\d+) seconds`)
-	synFlood   = expression(`[Pp]ossible SYN flooding on port (?:\S*:)?(\d+)`)
+	hungTask   = expression(`^INFO: task (.*):(\d+) blocked for more than (\d+) seconds`)
+	synFlood   = expression(`^(?:\w+: ){0,2}[Pp]ossible SYN flooding on port (?:\S*:)?(\d+)`)
 	oomContext = expression(`^(?:Mem-Info|Node \d+ |Free swap  = |Total swap = |\d+ pages RAM|oom_reaper:|Tasks state|memory: usage \d+kB|swap: usage \d+kB|Memory cgroup stats|CPU: \d+ PID: |Call Trace:|Hardware name:)`)
 )
 
 // kernelLogState is what an OOM report, which is many lines, has said so far.
 type kernelLogState struct {
 	constraint     string // memcg, global; empty if not told
+	told           bool   // something of note was the kernel's: the log is its own
 	cgroup         string
 	summary        *Event // told, but the line about the kill has not come
 	summarySeconds float64
@@ -36,12 +37,18 @@ type kernelLogState struct {
 // kernelLine reads dmesg, the journal's kernel lines and /dev/kmsg as text. The
 // words of an OOM kill changed in 3.x, 4.19 and 5.x; whether it was the whole
 // machine or a cgroup that was out of memory stands in the summary, in the
-// line about the limit, or in the first words.
+// line about the limit, or in the first words. Programs quote these words too, so
+// that a line must begin with them.
 //
 // https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/mm/oom_kill.c
 func kernelLine(l *logLine, s *logState) (Event, bool) {
+	if l.program != "" && l.program != "kernel" {
+		return Event{}, false
+	}
 	text, stamped := withoutTime(l)
-	return kernelText(l, text, stamped, s)
+	e, ok := kernelText(l, text, stamped || s.kernel.told && l.bootSeconds >= 0, s)
+	s.kernel.told = s.kernel.told || e.Kind != ""
+	return e, ok
 }
 
 // kernelText reads a line without the kernel's own time; stamped says that it
@@ -94,10 +101,12 @@ func kernelEvent(line []byte) bool {
 // withoutTime takes the kernel's own time off a line.
 func withoutTime(l *logLine) (text string, stamped bool) {
 	if m := kmsgPrefix().FindStringSubmatchIndex(l.text); m != nil {
-		if s, err := strconv.ParseFloat(l.text[m[2]:m[3]], 64); err == nil && s >= 0 && s < 1e10 {
+		written := l.text[m[2]:m[3]]
+		if s, err := strconv.ParseFloat(written, 64); err == nil && s >= 0 && s < 1e10 {
 			l.bootSeconds = s
 		}
-		return l.text[m[1]:], true
+		// With fewer decimals than the kernel writes it may be any program's time.
+		return l.text[m[1]:], len(written)-strings.IndexByte(written, '.') > 3
 	}
 	if m := kmsgDated().FindStringSubmatchIndex(l.text); m != nil && l.at.IsZero() {
 		if at, ok := localDate(l.text[m[2]:m[3]]); ok {

@@ -63,3 +63,32 @@ func TestHungTasksAndSynFloods(t *testing.T) {
 }
 
 func FuzzKernelLog(f *testing.F) { fuzzFile(f, "dmesg", oom310, oom419, oomGlobal) }
+
+// A program that quotes the kernel has killed nothing, wherever it puts the words.
+func TestQuotedWordsAreNotTheKernels(t *testing.T) {
+	for _, line := range []string{
+		`2026-03-01 10:00:00,123 INFO ticket - body="dmesg says: Out of memory: Killed process 12 (python) total-vm:1kB, anon-rss:1kB"`,
+		`level=info body="[ 8123.000002] Memory cgroup out of memory: Killed process 12 (node) total-vm:1kB"`,
+		"Mar  1 10:00:00 desk tickets[712]: Out of memory: Killed process 12 (python) total-vm:1kB, anon-rss:1kB",
+		"INFO:app:TCP: request_sock_TCP: Possible SYN flooding on port 8000. Sending cookies.",
+		"10:00:00 INFO saw INFO: task tar:1224 blocked for more than 120 seconds.",
+	} {
+		for _, e := range readFile(t, "app.log", line+"\n").Events {
+			if e.Origin == FromKernel {
+				t.Errorf("%s: %s", line, eventLine(&e))
+			}
+		}
+	}
+}
+
+// The same line in the forms of dmesg -x, of a shortened time, of syslog and of a
+// ticket that quotes it with a mark; the first words alone tell whose memory it was.
+func TestFormsOfOneKernelLine(t *testing.T) {
+	const killed = "Out of memory: Killed process 77 (ingest) total-vm:1kB, anon-rss:1024kB, file-rss:0kB, shmem-rss:0kB"
+	for _, before := range []string{"", "[81234.5] ", "<3>[ 8124.000002] ", "kern  :err   : [ 8124.000002] ", "Mar  1 10:00:00 n7 kernel: [ 8124.000002] ",
+		"> [ 8124.000002] ", "[ 8124.000002] [ T4711] "} {
+		t.Run(before, func(t *testing.T) {
+			wantEvents(t, readFile(t, "dmesg", before+killed+"\n"), "oom kill pid=77 comm=ingest anon=1.048576e+06 global=yes")
+		})
+	}
+}

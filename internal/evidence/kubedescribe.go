@@ -5,12 +5,16 @@ import (
 	"strings"
 )
 
+// nodeMemory is the condition of a node, in its own words.
+var nodeMemory = expression(`^\s+MemoryPressure\s+(True|False)\s`)
+
 // parseDescribe reads "kubectl describe pod": two spaces stand before the name
-// of a container, four before its fields, six before what belongs to them.
+// of a container, four before its fields, six before what belongs to them. Of
+// "kubectl describe node" it reads whether memory is short, and the events.
 //
 // https://kubernetes.io/docs/reference/kubectl/generated/kubectl_describe/
 func (b *builder) parseDescribe(f *file) bool {
-	if !bytes.HasPrefix(f.data, []byte("Name:")) || !bytes.Contains(f.data, []byte("\nContainers:")) {
+	if !bytes.HasPrefix(f.data, []byte("Name:")) || !bytes.Contains(f.data, []byte("\nContainers:")) && !nodeMemory().Match(conditions(f.data)) {
 		return false
 	}
 	d := describe{f: f, log: b.newLog(f.name)}
@@ -27,6 +31,19 @@ func (b *builder) parseDescribe(f *file) bool {
 	b.probeLines(f)
 	b.input(f, "kubectl describe", "")
 	return true
+}
+
+// conditions is what stands from a node's condition of memory on.
+func conditions(data []byte) []byte {
+	_, after, ok := bytes.Cut(data, []byte("\nConditions:"))
+	if !ok {
+		return nil
+	}
+	at := bytes.Index(after, []byte("MemoryPressure"))
+	if at < 0 {
+		return nil
+	}
+	return after[bytes.LastIndexByte(after[:at], '\n')+1:]
 }
 
 // describe is where in the text the reader is.
@@ -51,6 +68,15 @@ func (d *describe) line(b *builder, n int, line string) {
 			d.log.take(e, l)
 			return
 		}
+	}
+	if m := nodeMemory().FindStringSubmatch(line); m != nil && !d.inside {
+		l := unwrap(n, d.f.name, line)
+		e := l.event(NodeEnough, FromKubernetes)
+		if e.App = d.pod; m[1] == "True" {
+			e.Kind = NodeShort
+		}
+		d.log.take(e, l)
+		return
 	}
 	key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 	if !ok {

@@ -6,12 +6,13 @@ import (
 )
 
 var (
-	kubeEvent = expression(`^\s*(?:(\d+[smhd](?:\d+[smh])?(?: \(x(\d+) over [^)]*\))?)\s+)?(Warning|Normal)\s+([A-Z]\w+)\s+(.*)$`)
-	kubeAge   = expression(`^(\d+[smhd](?:\d+[smh])?)(?: \(x(\d+) over [^)]*\))?\s+`)
-	kubeFrom  = expression(`^((?:kubelet|default-scheduler|[\w-]+-controller)(?:, \S+)?|pod/\S+|[a-z][\w.-]*/\S+)\s+`)
-	kubeProbe = expression(`^(Liveness|Readiness|Startup) probe (failed|errored)`)
-	kubeHTTP  = expression(`HTTP probe failed with statuscode: (\d+)`)
-	kubeURL   = expression(`"https?://([^/"]+)`)
+	kubeAvailable = expression(`low on resource: memory\..*\bavailable: (\d+(?:[KMG]i?)?)\b`)
+	kubeEvent     = expression(`^\s*(?:(\d+[smhd](?:\d+[smh])?(?: \(x(\d+) over [^)]*\))?)\s+)?(Warning|Normal)\s+([A-Z]\w+)\s+(.*)$`)
+	kubeAge       = expression(`^(\d+[smhd](?:\d+[smh])?)(?: \(x(\d+) over [^)]*\))?\s+`)
+	kubeFrom      = expression(`^((?:kubelet|default-scheduler|[\w-]+-controller)(?:, \S+)?|pod/\S+|[a-z][\w.-]*/\S+)\s+`)
+	kubeProbe     = expression(`^(Liveness|Readiness|Startup) probe (failed|errored)`)
+	kubeHTTP      = expression(`HTTP probe failed with statuscode: (\d+)`)
+	kubeURL       = expression(`"https?://([^/"]+)`)
 )
 
 // kubeEventLine reads a line of "kubectl describe" or "kubectl get events": ages
@@ -84,6 +85,15 @@ func kubeEventOf(l *logLine, kind, reason, message string) Event {
 		e.Kind, e.Reason = ScheduleFailed, message
 	case "Evicted":
 		e.Kind, e.Reason = Evicted, message
+		if m := kubeAvailable().FindStringSubmatch(message); m != nil {
+			from := l.from()
+			from.Field = "available"
+			e.Available = parsedSize(m[1], from)
+		}
+	case "NodeHasInsufficientMemory":
+		e.Kind = NodeShort
+	case "NodeHasSufficientMemory":
+		e.Kind = NodeEnough
 	case "Failed", "ErrImagePull":
 		e.Kind = PlatformNote
 		if strings.Contains(message, "pull") {

@@ -26,6 +26,7 @@ type poolLooks struct {
 	end         gauge.Totals
 	queuedLooks int
 	looks       int
+	anew        bool // the means begin with the next look
 	pids        []int
 	told, name  string // the server's name, and what of it may be shown
 	since, at   time.Time
@@ -39,8 +40,9 @@ func (p *pools) add(snap *gauge.Snapshot) {
 	}
 	for _, s := range snap.Servers {
 		l := p.find(s)
-		if l.looks == 0 {
+		if l.looks == 0 || l.anew {
 			l.begin, l.since = s.Total, snap.At
+			l.looks, l.queuedLooks, l.anew = 0, 0, false
 		}
 		l.looks++
 		l.end, l.at = s.Total, snap.At
@@ -55,6 +57,13 @@ func (p *pools) add(snap *gauge.Snapshot) {
 			l.told, l.name = s.Name, redactText(shorten(s.Name))
 		}
 		l.last = poolOf(s, l.name, snap.At, &l.last)
+	}
+}
+
+// restart begins the means anew. Those of a server that is gone stay.
+func (p *pools) restart() {
+	for _, l := range p.servers {
+		l.anew = true
 	}
 }
 

@@ -15,6 +15,8 @@ type logLine struct {
 	at   time.Time
 	app  string // of the prefix that docker compose or kubectl adds
 	file string
+	// program is what syslog says wrote it, empty where it has not passed syslog.
+	program string
 	// bootSeconds is a kernel log's time, -1 if there is none.
 	bootSeconds float64
 }
@@ -64,6 +66,7 @@ type logState struct {
 	// killedUnit is the unit of which systemd last told an OOM kill.
 	killedUnit string
 	unitCode   map[string]Value // how each unit last exited
+	toldToEnd  map[string]bool  // containers that docker sent a signal
 	sites      map[string]*siteState
 	pools      []Pool
 }
@@ -83,15 +86,19 @@ var lineFormats = []lineFormat{
 	{"php-fpm", FromServer, []string{"[pool ", "fpm"}, phpfpmLine},
 	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found", "lifetime reached", "killed successfully"}, uwsgiLine},
 	{"Puma", FromServer, []string{"Puma", "uma version", "booted", "timed out worker", "Listening on", "threads:", "Workers:", "Gracefully", "Goodbye"}, pumaLine},
+	{"Unicorn", FromServer, []string{"worker=", "master ", "Gem list"}, unicornLine},
+	{"waitress", FromServer, []string{"Task queue depth"}, waitressLine},
 	{"Apache error", FromServer, []string{"error]", "notice]", "warn]", "crit]", "info]", "emerg]", "alert]", "debug]"}, apacheLine},
 	{"Tomcat", FromServer, []string{"threads", "OutOfMemory", "startup", "Tomcat", "Protocol", "org.apache", "SEVERE", "WARNING: ", "INFO: ", "FINE: "}, tomcatLine},
 	{".NET", FromServer, []string{"listening on", "Redis", "Timeout ", "pool starvation", "heartbeat", "Microsoft.Hosting", "Application started"}, dotnetLine},
 	{"PostgreSQL", FromServer, []string{":  "}, postgresLine},
+	{"client of a database", FromServer, []string{"too many clients", "slots are reserved", "Too many connections", "ER_CON_COUNT", "max_user_connections", "max number of clients"}, databaseFullLine},
+	{"docker events", FromDocker, []string{"container "}, dockerEventLine},
 	{"Container Apps system log", FromPlatform, []string{"Warning", "Normal", "Error"}, containerAppsLine},
 	{"Kubernetes events", FromKubernetes, []string{"Warning", "Normal", "No resources found"}, kubeEventLine},
 	{"Node.js", FromServer, []string{"FATAL ERROR", "EADDRINUSE", "Cannot find module", "SyntaxError", "ERR_MODULE"}, nodeLine},
 	{"kernel log", FromKernel, []string{"["}, dmesgLine},
-	{"console", FromServer, []string{"istening", "LISTENING", "unning on"}, listeningLine},
+	{"console", FromServer, []string{"istening", "LISTENING", "unning on", "Local:", "Network:"}, listeningLine},
 }
 
 const (
@@ -118,7 +125,7 @@ type logReader struct {
 func (b *builder) newLog(file string) *logReader {
 	return &logReader{
 		b: b, hits: map[string]int{}, origin: FromServer,
-		state: logState{b: b}, log: Log{File: file, Silence: Missing(NotSeen, "the lines carry no time", Source{File: file})},
+		state: logState{b: b}, log: Log{File: file, Uptime: Missing(NotSeen, "no line has the kernel's own time"), Silence: Missing(NotSeen, "the lines carry no time", Source{File: file})},
 	}
 }
 
@@ -179,6 +186,9 @@ func (r *logReader) line(n int, text string, at time.Time, app string) {
 		e, ok := format.line(l, &r.state)
 		if !ok {
 			continue
+		}
+		if l.bootSeconds >= 0 {
+			r.log.Uptime = Known(l.bootSeconds, Seconds, l.from())
 		}
 		r.hits[format.as]++
 		if e.Kind != "" {

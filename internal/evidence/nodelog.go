@@ -7,7 +7,10 @@ var (
 	nodeInUse  = expression(`EADDRINUSE: address already in use (\S+)`)
 	listenURL  = expression(`\b(https?://[\w.\[\]:-]*:\d{2,5})\b`)
 	listenLine = expression(`(?i)\b(?:listening|running|started|server is up)\b.*?\b(?:on|at)?\b.*?(?:port:? ?|https?://[\w.\[\]:-]*:|:)(\d{2,5})\b`)
-	nodeLoad   = expression(`^Error: Cannot find module|^SyntaxError:|ERR_MODULE_NOT_FOUND`)
+	// viteLine is Vite's, which binds to what it prints; others print the same
+	// words without its arrow, and bind to all addresses nevertheless.
+	viteLine = expression(`^\s*(?:➜|>)\s+(?:Local|Network):\s+(https?://\S+)`)
+	nodeLoad = expression(`^Error: Cannot find module|^SyntaxError:|ERR_MODULE_NOT_FOUND`)
 )
 
 // nodeLine reads what Node.js writes when it ends by itself.
@@ -27,7 +30,14 @@ func nodeLine(l *logLine, _ *logState) (Event, bool) {
 }
 
 // listeningLine reads the line with which most programs say where they listen.
+//
+// https://vite.dev/config/server-options.html#server-host
 func listeningLine(l *logLine, _ *logState) (Event, bool) {
+	if m := viteLine().FindStringSubmatch(l.text); m != nil {
+		e := l.event(Listening, FromServer)
+		e.Address, e.Port = hostPort(m[1])
+		return e, e.Port > 0
+	}
 	if text := strings.ToLower(l.text); !strings.Contains(text, "listening") && !strings.Contains(text, "running on") {
 		return Event{}, false
 	}

@@ -14,8 +14,13 @@ var (
 	// pastedShell is a shell's prompt with a command. Behind a bare $ or # it is
 	// one only if pastedTools knows the command: files of settings have comments.
 	pastedShell = expression(`^((?:[\w.-]+@[\w.-]+|\[[^\]]{1,40}\]|[\w.-]*[:~][\w./~-]*)?[\w.:~/ -]{0,60})?[$#] (?:sudo )?(\S.*)$`)
-	pastedTools = expression(`^(?:cat|free|vmstat|ss|dmesg|journalctl|kubectl|docker|top|ps|nstat|netstat)\b`)
-	pastedCat   = expression(`^cat /((?:proc|sys)/[\w./,-]+)$`)
+	pastedTools = expression(`^(?:cat|free|vmstat|ss|dmesg|journalctl|kubectl|docker|top|ps|nstat|netstat|head|tail|e?grep)\b`)
+	// pastedOther is a bare prompt with any command, in a file that is known to be
+	// of a shell. Behind # it may be a comment of what a command printed.
+	pastedOther = expression(`^\$ \S`)
+	// pastedPrints are commands that print lines of files as they stand there.
+	pastedPrints = expression(`\b(?:cat|head|tail|e?grep)\b`)
+	pastedPath   = expression(`^/((?:proc|sys)/[\w./,-]+)$`)
 )
 
 const mostPasted = 500
@@ -29,66 +34,161 @@ func (b *builder) parsePasted(f *file) bool {
 	var parts []*file
 	switch {
 	case pastedHead().MatchString(head):
-		parts = f.sections(func(line string) (string, bool) {
+		parts = f.sections(func(line string) ([]string, bool) {
 			m := pastedHead().FindStringSubmatch(line)
 			if m == nil {
-				return "", false
+				return nil, false
 			}
-			return strings.TrimPrefix(m[1], "/"), true
+			return []string{strings.TrimPrefix(m[1], "/")}, true
 		})
 	case pastedGrep().MatchString(head):
 		parts = f.grepped()
 	default:
-		if _, ok := shellSection(head); !ok {
+		if !f.ofShell(head) {
 			return false
 		}
-		parts = f.sections(shellSection)
+		parts = f.sections(func(line string) ([]string, bool) {
+			names, ok := shellSection(line)
+			return names, ok || pastedOther().MatchString(line)
+		})
 	}
-	parts = slices.DeleteFunc(parts, func(p *file) bool { return p.name == "" || len(bytes.TrimSpace(p.data)) == 0 })
-	for _, part := range parts {
+	parts = slices.DeleteFunc(parts, func(p *file) bool { return len(bytes.TrimSpace(p.data)) == 0 })
+	for _, part := range joined(parts) {
 		b.take(part)
 	}
 	return len(parts) > 0
 }
 
-// shellSection is the name of the file that a command at a prompt begins; empty
-// for a command whose output is of no use.
-func shellSection(line string) (string, bool) {
+// joined puts parts of one file together that several commands printed, as two
+// greps of /proc/meminfo do, where no line of theirs tells the same.
+func joined(parts []*file) []*file {
+	of := map[string]*file{}
+	return slices.DeleteFunc(parts, func(p *file) bool {
+		first := of[p.name]
+		if first == nil {
+			of[p.name] = p
+			return false
+		}
+		had, has := firstWordsOf(first.data), firstWordsOf(p.data)
+		for word := range has {
+			if had[word] || word[0] >= '0' && word[0] <= '9' {
+				return false
+			}
+		}
+		first.data = slices.Concat(bytes.TrimRight(first.data, "\n"), []byte{'\n'}, p.data)
+		return true
+	})
+}
+
+// firstWordsOf are the first words of the lines.
+func firstWordsOf(data []byte) map[string]bool {
+	words := map[string]bool{}
+	for line := range bytes.Lines(data) {
+		if fields := bytes.Fields(line[:min(len(line), 512)]); len(fields) > 0 {
+			words[string(fields[0])] = true
+		}
+	}
+	return words
+}
+
+// ofShell reports whether a file that begins with a line is what a shell showed:
+// the line is a prompt with a command that is known, or with any other, and one
+// that is known follows.
+func (f *file) ofShell(head string) bool {
+	if _, ok := shellSection(head); ok {
+		return true
+	}
+	if !pastedOther().MatchString(head) {
+		return false
+	}
+	for line := range bytes.Lines(f.data) {
+		if names, _ := shellSection(string(bytes.TrimSpace(line[:min(len(line), 512)]))); len(names) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// shellSection names what a command at a prompt prints: files of the kernel, or
+// its output as a whole; nothing for a command whose output is of no use.
+func shellSection(line string) (names []string, ok bool) {
 	m := pastedShell().FindStringSubmatch(line)
 	if m == nil {
-		return "", false
+		return nil, false
 	}
 	command := strings.TrimSpace(m[2])
-	known := pastedTools().MatchString(command)
-	switch cat := pastedCat().FindStringSubmatch(command); {
-	case !known && m[1] == "":
-		return "", false
-	case !known:
-		return "", true
-	case cat != nil:
-		return cat[1], true
+	switch {
+	case !pastedTools().MatchString(command):
+		return nil, m[1] != ""
+	case pastedPrints().MatchString(command):
+		names = printedFiles(command)
 	}
-	return strings.ReplaceAll(shorten(command), "/", "_"), true
+	if len(names) == 0 {
+		names = []string{strings.ReplaceAll(shorten(command), "/", "_")}
+	}
+	return names, true
+}
+
+// printedFiles are the kernel's files that a command names, each once.
+func printedFiles(command string) []string {
+	var paths []string
+	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t'\";|&()", r) }) {
+		if m := pastedPath().FindStringSubmatch(word); m != nil && !slices.Contains(paths, m[1]) {
+			paths = append(paths, m[1])
+		}
+	}
+	return paths
 }
 
 // sections cuts a file at the lines that begin a part, and names the parts
 // beside the file: those of the kernel belong to the reading that it lies in.
-func (f *file) sections(begin func(line string) (name string, ok bool)) []*file {
+func (f *file) sections(begin func(line string) (names []string, ok bool)) []*file {
 	var parts []*file
+	var names []string
+	var data []byte
+	n := 0
+	end := func() {
+		parts = append(parts, f.apart(names, data, n)...)
+		names, data = nil, nil
+	}
 	for line := range bytes.Lines(f.data) {
 		text := string(bytes.TrimSpace(line[:min(len(line), 512)]))
-		if name, ok := begin(text); ok {
-			if len(parts) >= mostPasted {
+		if next, ok := begin(text); ok {
+			end()
+			if n++; n > mostPasted {
 				break
 			}
-			part := &file{}
-			if name != "" {
-				part.name = f.beside(name, len(parts))
-			}
-			parts = append(parts, part)
-		} else if len(parts) > 0 {
-			parts[len(parts)-1].data = append(parts[len(parts)-1].data, line...)
+			names = next
+		} else if len(names) > 0 {
+			data = append(data, line...)
 		}
+	}
+	end()
+	return parts
+}
+
+// apart makes files of what one command printed, the n-th. Of several it is a
+// line of each, or where each file has as many, that many: a "some" and a "full"
+// of each of /proc/pressure. Where it does not come out even, nothing tells which
+// lines are of which, and it is one part under the names of all.
+func (f *file) apart(names []string, data []byte, n int) []*file {
+	if len(names) == 0 {
+		return nil
+	}
+	each := 1
+	if !slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, "proc/pressure/") }) {
+		each = 2
+	}
+	lines := slices.Collect(bytes.Lines(data))
+	switch {
+	case len(names) == 1:
+		return []*file{{name: f.beside(names[0], n-1), data: data}}
+	case len(lines) != each*len(names):
+		return []*file{{name: f.beside(strings.ReplaceAll(strings.Join(names, " "), "/", "_"), n-1), data: data}}
+	}
+	var parts []*file
+	for i, name := range names {
+		parts = append(parts, &file{name: f.beside(name, n-1), data: bytes.Join(lines[i*each:(i+1)*each], nil)})
 	}
 	return parts
 }

@@ -97,6 +97,8 @@ type Container struct {
 	// SinceRestart is how long ago the last restart was, in s, where that is told
 	// and not when.
 	SinceRestart Value
+	// Age is how long ago it was made, in s, where that is told and not when.
+	Age Value
 
 	MemoryLimit Value // bytes
 	CPULimit    Value // CPUs

@@ -63,10 +63,14 @@ func statusPool(f *file) *Pool {
 	return &Pool{Seen: PoolStats, From: Source{File: f.name}}
 }
 
+// SinceStart is the reason of a [PoolAtLimit] that is a total: when it was, the
+// page does not tell.
+const SinceStart = "since its start"
+
 // atLimit makes an event of how often a pool has met its limit.
 func (p *Pool) atLimit(times Value, b *builder) {
 	if times.Above(0) {
-		b.event(Event{Kind: PoolAtLimit, Origin: FromServer, App: p.Name, From: times.From[0], Times: times, Limit: p.Workers, Reason: "since its start", Text: "max children reached"})
+		b.event(Event{Kind: PoolAtLimit, Origin: FromServer, App: p.Name, From: times.From[0], Times: times, Limit: p.Workers, Reason: SinceStart, Text: "max children reached"})
 	}
 }
 

@@ -20,7 +20,7 @@ func postgresLine(l *logLine, _ *logState) (Event, bool) {
 		n := postgresSignal().FindStringSubmatch(message)
 		e.Kind, e.Comm, e.PID, e.Signal = WorkerSignalled, n[1], atoi(n[2]), atoi(n[3])
 	case postgresFull().MatchString(message):
-		e.Kind, e.Reason = PoolAtLimit, "max_connections"
+		e.Kind, e.Reason = PoolAtLimit, MaxConnections
 	case postgresReady().MatchString(message):
 		e.Kind = WorkerReady
 	case m[2] == "FATAL" || m[2] == "PANIC":

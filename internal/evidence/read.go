@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ func Read(ctx context.Context, paths ...string) (*Case, error) {
 	var runs []string
 	for _, p := range paths {
 		if record.IsRun(p) {
+			if g.again(p, p) {
+				continue
+			}
 			runs = append(runs, p)
 			continue
 		}
@@ -141,7 +145,16 @@ func (b *builder) take(f *file) {
 	}
 	// A log that was cut while its writer went on at the old place begins with a
 	// hole (logrotate(8), copytruncate).
+	size := len(f.data)
 	f.data = bytes.TrimLeft(f.data, "\x00")
+	if size > 0 && len(f.data) == 0 {
+		if f.cut > 0 {
+			b.strange(f, fmt.Sprintf("its last %d MiB hold only zero bytes, and no more was read", size>>20))
+			return
+		}
+		b.strange(f, "it holds only zero bytes")
+		return
+	}
 	if p, ok := placeOf(f.name); ok {
 		b.takeKernel(p, f)
 		return
@@ -154,10 +167,14 @@ func (b *builder) take(f *file) {
 		return
 	}
 	if !textual(f.data) {
-		b.strange(f, "it is not text")
+		b.strange(f, cmp.Or(otherKind(f.data), "it is not text"))
 		return
 	}
 	if b.parsePasted(f) {
+		return
+	}
+	if ofOneProcess(f.name) {
+		b.strange(f, "it is of one process and its namespaces, not of the machine")
 		return
 	}
 	if rel, ok := looseKernelFile(f); ok {
@@ -187,6 +204,7 @@ func (b *builder) empty(f *file) {
 	}
 	b.input(f, "empty log", "an export can be empty although there was something to log")
 	b.c.Logs = append(b.c.Logs, Log{File: f.name, As: "empty", Origin: logOriginOf(f.base()),
+		Uptime:  Missing(NotSeen, "the log is empty", Source{File: f.name}),
 		Silence: Missing(NotSeen, "the log is empty", Source{File: f.name})})
 }
 

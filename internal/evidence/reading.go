@@ -261,8 +261,15 @@ type Listener struct {
 	PID     int
 }
 
-// Full reports whether the queue has reached its limit.
-func (l *Listener) Full() bool {
+// Full reports whether the queue takes no more: the kernel lets one more in than
+// the backlog says.
+//
+// sk_acceptq_is_full and unix_recvq_full in the kernel's sources.
+func (l *Listener) Full() bool { return l.AtLimit() && l.Queue.Number > l.Backlog.Number }
+
+// AtLimit reports whether the queue has reached its limit and takes one more at
+// most.
+func (l *Listener) AtLimit() bool {
 	return l.Queue.Known && l.Backlog.Known && l.Backlog.Number > 0 && l.Queue.Number >= l.Backlog.Number
 }
 

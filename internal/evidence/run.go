@@ -26,6 +26,8 @@ func (w Window) holds(ns int64) bool {
 	return (w.From.IsZero() || !at.Before(w.From)) && (w.To.IsZero() || !at.After(w.To))
 }
 
+func (w Window) bounded() bool { return !w.From.IsZero() || !w.To.IsZero() }
+
 // FromRun makes a case of a window of a run: its samples, events, logs and
 // requests. A window lies in one repetition: the next one is another machine.
 func FromRun(ctx context.Context, dir string, w Window) (*Case, error) {
@@ -67,6 +69,9 @@ func (c *Case) addRecord(ctx context.Context, r *record.Reader, w Window) error 
 	run := &runReader{r: r, b: b, w: w, rep: rep, file: path.Base(r.Path()), apps: map[int64]record.App{}}
 	if err := run.read(ctx); err != nil {
 		return err
+	}
+	if w.bounded() && len(b.c.Readings)+len(b.c.Events)+len(b.c.Logs)+len(b.c.Requests) == 0 {
+		return outside(ctx, r)
 	}
 	more, err := b.finish()
 	if err != nil {
@@ -120,7 +125,33 @@ func chosen(ctx context.Context, r *record.Reader, w Window) (record.Repetition,
 	if w.Repetition != 0 {
 		return record.Repetition{}, fmt.Errorf("it has no repetition %d: it has %d", w.Repetition, len(reps))
 	}
-	return record.Repetition{}, fmt.Errorf("no repetition of it has readings in that window: %w", ErrNothing)
+	if w.bounded() {
+		return record.Repetition{}, outside(ctx, r)
+	}
+	return record.Repetition{}, fmt.Errorf("no repetition of it has readings: %w", ErrNothing)
+}
+
+// outside says of a window in which nothing lies which times the run covers.
+func outside(ctx context.Context, r *record.Reader) error {
+	reps, err := r.Repetitions(ctx)
+	if err != nil {
+		return err
+	}
+	if len(reps) == 0 {
+		return fmt.Errorf("no repetition of it was begun: %w", ErrNothing)
+	}
+	from, to := reps[0].StartedNs, reps[0].StartedNs
+	for i := range reps {
+		from, to = min(from, reps[i].StartedNs), max(to, reps[i].StartedNs, reps[i].EndedNs)
+	}
+	for s, err := range r.Samples(ctx, reps[len(reps)-1].ID) { // which may have no end
+		if err != nil {
+			return err
+		}
+		to = max(to, s.AtNs)
+	}
+	text := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+	return fmt.Errorf("it has nothing in that window, it covers %s to %s: %w", text(from), text(to), ErrNothing)
 }
 
 // runReader reads one window.
@@ -264,9 +295,24 @@ func (x *runReader) events(ctx context.Context) error {
 		if e.Code != nil {
 			one.Code = Known(float64(*e.Code), NoUnit, from)
 		}
+		if kind == OOMKill {
+			one.OOMGlobal = oomOfMachine(e.Detail)
+		}
 		x.b.event(one)
 	}
 	return nil
+}
+
+// oomOfMachine tells by what a run's event says of an OOM kill whose memory was
+// out.
+func oomOfMachine(detail string) Tri {
+	switch {
+	case strings.HasPrefix(detail, "the machine was out of memory"):
+		return Yes
+	case strings.HasPrefix(detail, "its cgroup was out of memory"):
+		return No
+	}
+	return Unsure
 }
 
 // logs reads the lines of each app as a log.

@@ -109,6 +109,11 @@ func TestAWindowOfARun(t *testing.T) {
 	if _, err := FromRun(t.Context(), dir, Window{Repetition: 9}); err == nil || !strings.Contains(err.Error(), "it has no repetition 9: it has 2") {
 		t.Errorf("a repetition that is not there: %v", err)
 	}
+	for _, w := range []Window{{From: runStart.Add(-24 * time.Hour), To: runStart.Add(-23 * time.Hour)}, {From: runStart.Add(24 * time.Hour)}} {
+		if _, err := FromRun(t.Context(), dir, w); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "it covers 2026-01-02T02:05:00Z to 2026-01-02T03:") {
+			t.Errorf("outside of the run: %v", err)
+		}
+	}
 	if _, err := FromRun(t.Context(), dir, Window{From: runStart.Add(-24 * time.Hour)}); !errors.Is(err, ErrNothing) {
 		t.Errorf("a window before the run: %v", err)
 	}
@@ -131,5 +136,20 @@ func TestALongRunIsThinnedOut(t *testing.T) {
 	}
 	if len(c.Last().Cgroups) != 1 || c.Pools[0].Looks != 1000 {
 		t.Errorf("cgroups %+v, pool %+v", c.Last().Cgroups, c.Pools[0])
+	}
+}
+
+// An event of a run says whose memory was out where the kernel's log told it, and
+// is no word on it otherwise.
+func TestWhoseMemoryWasOutInARun(t *testing.T) {
+	for detail, want := range map[string]Tri{
+		"the machine was out of memory: Killed process 41 (python3), anon-rss:301212kB": Yes,
+		"its cgroup was out of memory: Killed process 41 (python3), anon-rss:1kB":       No,
+		"memory.events counted a kill": Unsure,
+		"":                             Unsure,
+	} {
+		if got := oomOfMachine(detail); got != want {
+			t.Errorf("%q: %q, want %q", detail, got, want)
+		}
 	}
 }

@@ -82,7 +82,8 @@ func readingOf(name string) string {
 }
 
 // mergeListeners puts sockets that a file listed into the reading they belong
-// to: the one named, or the last.
+// to: the one named, or the last. Where tools alone have looked, the same sockets
+// a second time are a second look.
 func (b *builder) mergeListeners() {
 	if !slices.ContainsFunc(b.c.Readings, func(r Reading) bool { return strings.HasPrefix(r.Name, "\x00") }) {
 		return
@@ -96,6 +97,7 @@ func (b *builder) mergeListeners() {
 			rest = append(rest, r)
 		}
 	}
+	tools := len(rest) == 0
 	for _, l := range lists {
 		_, name, _ := strings.Cut(l.Name, " ")
 		to := -1
@@ -104,13 +106,18 @@ func (b *builder) mergeListeners() {
 				to = i
 			}
 		}
-		if to < 0 {
+		if to < 0 || tools && name == "" && rest[to].hasAny(l.Listeners) {
 			rest = append(rest, emptyReading(name))
 			to = len(rest) - 1
 		}
 		rest[to].absorb(&l)
 	}
 	b.c.Readings = rest
+}
+
+// hasAny reports whether a reading has one of the listeners already.
+func (r *Reading) hasAny(listeners []Listener) bool {
+	return slices.ContainsFunc(listeners, func(l Listener) bool { return r.Listener(l.Address) != nil })
 }
 
 // absorb takes in what a text told of a reading. ss knows the backlog, which

@@ -1,11 +1,14 @@
 package evidence
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 var (
 	systemdKilled = expression(`^(\S+\.(?:service|scope|slice)): A process of this unit has been killed by the OOM killer`)
 	systemdResult = expression(`^(\S+\.(?:service|scope)): Failed with result 'oom-kill'`)
-	oomdKilled    = expression(`^Killed (\S+) due to memory (?:pressure|used)`)
+	oomdKilled    = expression(`^Killed (\S+) due to memory (?:pressure|used)(?: for \S+ being (\d+(?:\.\d+)?)%)?`)
 	earlyoomKills = expression(`^sending SIG(?:TERM|KILL) to process (\d+) (?:uid \d+ )?"?([^":]+)"?: (?:oom_score|badness) \d+(?:, (?:oom_score_adj -?\d+, )?VmRSS (\d+) MiB)?`)
 	systemMention = expression(`systemd-oomd killed \d+ process|^low memory! at or below SIG`)
 	unitEnded     = expression(`^(\S+\.service): Main process exited, code=(exited|killed|dumped), status=(\d+)`)
@@ -33,7 +36,12 @@ func systemLine(l *logLine, s *logState) (Event, bool) {
 		}
 		s.killedUnit = ""
 	case oomdKilled().MatchString(text):
-		e.App = oomdKilled().FindStringSubmatch(text)[1]
+		m := oomdKilled().FindStringSubmatch(text)
+		e.App = m[1]
+		if m[2] != "" {
+			e.Pressure = l.number(m[2], "memory pressure", Percent)
+		}
+		s.killedUnit = path.Base(e.App) // the unit's own line follows
 	case earlyoomKills().MatchString(text):
 		m := earlyoomKills().FindStringSubmatch(text)
 		e.App, e.PID, e.Comm = "", atoi(m[1]), m[2]
@@ -68,7 +76,8 @@ func unitLine(l *logLine, s *logState, text string) Event {
 			s.unitCode[m[1]] = l.number(m[3], "status", NoUnit)
 		}
 	case unitRestart().MatchString(text):
-		e.App = unitRestart().FindStringSubmatch(text)[1]
+		m := unitRestart().FindStringSubmatch(text)
+		e.App, e.Counter = m[1], l.number(m[2], "restart counter", Events)
 		e.Kind, e.Code, e.Reason = ContainerExited, s.unitCode[e.App], "Scheduled restart job"
 	default:
 		e.App = unitGivenUp().FindStringSubmatch(text)[1]

@@ -122,6 +122,18 @@ func (p place) split() (rest, reading string) {
 	return p.group, ""
 }
 
+// ofOneProcess reports whether a name is that of a file in which /proc shows one
+// process's view: two of them are two processes, and no two readings.
+func ofOneProcess(name string) bool {
+	parts := strings.Split(name, "/")
+	for i, part := range parts[:max(len(parts)-2, 0)] {
+		if (isPID(part) || part == "self" || part == "thread-self") && (parts[i+1] == "net" || parts[i+1] == "task") {
+			return true
+		}
+	}
+	return false
+}
+
 // looseKernelFile recognises a file of the kernel that lies in no tree, by its
 // contents and, where these do not settle it, its name.
 func looseKernelFile(f *file) (rel string, ok bool) {

@@ -32,6 +32,7 @@ func unwrap(n int, file, text string) *logLine {
 	}
 	if m := syslogPrefix().FindStringSubmatchIndex(text); m != nil && !noMachine().MatchString(text[m[2]:m[3]]) {
 		program := text[m[4]:m[5]]
+		l.program = program
 		if at, _, ok := stamp(text); ok {
 			l.at = at
 		}
