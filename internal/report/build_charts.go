@@ -274,7 +274,8 @@ func (b *builder) ladders() error {
 		if err := b.add(Ladder(in)); err != nil {
 			return err
 		}
-		if b.m.Lead == "" && len(b.m.Extent.lacks(v)) == 0 { // nobody waited in a batch: what changes over the steps tells most
+		// Where nobody waited in a batch, what changes over the steps tells most.
+		if b.m.Lead == "" && len(b.m.Extent.lacks(v)) == 0 && in.varies() {
 			b.m.Lead = in.ID
 		}
 	}

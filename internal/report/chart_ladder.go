@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"brink/internal/metric"
 	"brink/internal/phrase"
@@ -84,6 +85,21 @@ func present(rows []object) []float64 {
 	return xs
 }
 
+// varies tells whether the medians are not all the same.
+func (in LadderInput) varies() bool {
+	var first *float64
+	for _, s := range in.Steps {
+		switch {
+		case s.Median == nil:
+		case first == nil:
+			first = s.Median
+		case *s.Median != *first:
+			return true
+		}
+	}
+	return false
+}
+
 func (in LadderInput) changes(n int) bool { return in.Change > 0 && in.Change < n }
 
 func ladderLayers(in LadderInput, order []string, medians, points []object) []object {
@@ -91,6 +107,9 @@ func ladderLayers(in LadderInput, order []string, medians, points []object) []ob
 	x["scale"] = object{"domain": order}
 	x["axis"] = object{"labelAngle": 0, "ticks": false, "labelOverlap": true}
 	y := quantity("v", axisTitle(in.Metric))
+	if !slices.ContainsFunc(append(slices.Clone(medians), points...), func(o object) bool { return o["v"] != nil && o["v"] != 0.0 }) {
+		y["scale"] = object{"domain": []int{0, 1}} // of zeros alone the axis would have no size
+	}
 	layers := []object{
 		{"data": inlineData(points), "mark": object{"type": "point", "style": "reading", "filled": true, "opacity": 0.45}, "encoding": object{"x": x, "y": y}},
 		{"data": inlineData(medians), "mark": object{"type": "line", "style": "median", "filled": false, "strokeWidth": 1.8}, "encoding": object{"x": x, "y": y, "order": object{"field": "i", "type": "quantitative"}}},

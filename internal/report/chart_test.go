@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -262,6 +263,24 @@ func TestLadderMarksTheChangeAndKeepsGaps(t *testing.T) {
 	}
 	if want := "Cold start over 3 steps; it changes between 4x50 and 6x50. The first median is 19.00\u00a0s, the last 49.00\u00a0s."; c.Alt != want {
 		t.Errorf("text alternative %q, want %q", c.Alt, want)
+	}
+}
+
+// An axis over zeros alone has no size of its own, and such a ladder tells
+// nothing that a report could begin with.
+func TestALadderOfZerosHasAnAxis(t *testing.T) {
+	m := metric.Metric{Title: "Apps failing", Kind: metric.Points}
+	zeros := LadderInput{ID: "l", Metric: m, Steps: []LadderStep{{Step: "a", Median: ptr(0), Values: []float64{0}}, {Step: "b"}, {Step: "c", Median: ptr(0)}}}
+	if c := must(t)(Ladder(zeros)); !strings.Contains(string(c.Spec), `"domain":[0,1]`) {
+		t.Errorf("spec %s", c.Spec)
+	}
+	some := zeros
+	some.Steps = append(slices.Clone(zeros.Steps), LadderStep{Step: "d", Median: ptr(2)})
+	if c := must(t)(Ladder(some)); strings.Contains(string(c.Spec), `"domain":[0,1]`) {
+		t.Errorf("spec %s", c.Spec)
+	}
+	if zeros.varies() || !some.varies() {
+		t.Errorf("zeros vary: %t, others: %t", zeros.varies(), some.varies())
 	}
 }
 
