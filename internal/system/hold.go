@@ -46,9 +46,10 @@ const Ready = "ready"
 // Hold is the program "brink hold", which agents start to stand for memory that
 // the platform itself uses: --mb of anonymous memory or, with --file-in, of a
 // mapped file in a directory, of which the first --hot-mb are touched once in
-// every interval of --every; with --out it is moved to swap. It makes itself the OOM killer's last choice where
-// it may, writes "ready" when everything is filled, and runs until ctx ends. With
-// --empty-swap it brings everything back from one swap area instead.
+// every interval of --every; with --out it is moved to swap. It makes itself the
+// OOM killer's last choice where it may, writes "ready" when everything is
+// filled, and runs until ctx ends. With --empty-swap it brings everything back
+// from one swap area instead.
 func Hold(ctx context.Context, args []string, out io.Writer) error {
 	var h Holding
 	flags := flag.NewFlagSet("hold", flag.ContinueOnError)
