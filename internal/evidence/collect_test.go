@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -263,16 +262,7 @@ func TestTheKernelsLogKeepsItsWords(t *testing.T) {
 func TestCollectLooksAsOftenAsLive(t *testing.T) {
 	const workers, clients = 2, 5
 	address, pid := startGunicorn(t, workers)
-	for range clients {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	sendRequests(t, address, clients)
 	time.Sleep(500 * time.Millisecond) // as in TestLiveCountsTheWorkersOfAServer
 	var buf bytes.Buffer
 	s, err := Collect(t.Context(), &buf, CollectOptions{Every: time.Second, For: time.Second})

@@ -59,10 +59,10 @@ func startGunicorn(t *testing.T, workers int) (address string, pid int) {
 	return "", 0
 }
 
-func TestLiveCountsTheWorkersOfAServer(t *testing.T) {
-	const workers, clients = 2, 5
-	address, pid := startGunicorn(t, workers)
-	for range clients {
+// sendRequests sends n requests and waits for no answer.
+func sendRequests(t *testing.T, address string, n int) {
+	t.Helper()
+	for range n {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -72,6 +72,12 @@ func TestLiveCountsTheWorkersOfAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func TestLiveCountsTheWorkersOfAServer(t *testing.T) {
+	const workers, clients = 2, 5
+	address, pid := startGunicorn(t, workers)
+	sendRequests(t, address, clients)
 	// The workers take the connections that were only dialled first.
 	time.Sleep(500 * time.Millisecond)
 	c, err := Live(t.Context(), Options{For: time.Second})

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"brink/internal/agent/agenttest"
 	"brink/internal/doctor"
 	"brink/internal/evidence"
 )
@@ -46,21 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(run(m))
-}
-
-// run runs the tests with a runtime directory of their own.
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "closedloop-")
-	if err == nil {
-		err = os.Setenv("XDG_RUNTIME_DIR", dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	return m.Run()
+	agenttest.Main(m, nil)
 }
 
 // nobody is the user without rights of every Linux.
