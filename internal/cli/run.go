@@ -31,6 +31,7 @@ type runFlags struct {
 	out          string
 	host         string
 	resume       string
+	extend       string
 	strict       bool
 	noSubstitute bool
 }
@@ -38,14 +39,16 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run NAME|FILE | --resume DIR",
+		Use:   "run NAME|FILE [--extend DIR] | --resume DIR",
 		Short: "Run an experiment and write its report",
 		Long: `Run an experiment of the catalogue (brink list) or of a file, record everything,
 judge its hypotheses and write the report.
 
 The run directory holds record.db, report.html, report.md and experiment.yaml.
 Ctrl-C stops cleanly, takes everything down and keeps what was recorded; --resume
-goes on with such a run, or one that was killed, where it ended.
+goes on with such a run, or one that was killed, where it ended. --extend adds to
+a run, of a smaller profile for instance, what this one has beyond it: each step
+that it holds, and each hypothesis, must be as it was.
 
 An experiment whose plan limits memory runs on a virtual machine (--host vm),
 any other on this machine (--host local).
@@ -53,7 +56,8 @@ any other on this machine (--host local).
 ` + exitCodes,
 		Example: `  brink run worker-exhaustion --profile quick
   brink run mine.yaml --set apps.web.workers=8 --repetitions 6 --seed 1 --strict
-  brink run --resume runs/memory-pressure-20260131-120000`,
+  brink run --resume runs/memory-pressure-20260131-120000
+  brink run memory-pressure --profile standard --extend runs/memory-pressure-20260131-120000`,
 		Args:              arguments(0, 1),
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,6 +69,12 @@ any other on this machine (--host local).
 			}
 			if err := arguments(1, 1)(cmd, args); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("extend") {
+				if err := onlyExtend(cmd); err != nil {
+					return err
+				}
+				return a.extend(cmd.Context(), args[0], f)
 			}
 			if !cmd.Flags().Changed("seed") {
 				f.seed = int64(rand.Uint32())
@@ -78,6 +88,7 @@ any other on this machine (--host local).
 	fl.StringVar(&f.out, "out", "", "run `directory` (default runs/NAME-TIME); it must be new or empty")
 	fl.StringVar(&f.host, "host", "", "`kind` of host: local or vm (default by the plan)")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in `directory` where it ended")
+	fl.StringVar(&f.extend, "extend", "", "add to the run in `directory` what it does not hold yet")
 	_ = cmd.RegisterFlagCompletionFunc("host", cobra.FixedCompletions([]string{"local", "vm"}, cobra.ShellCompDirectiveNoFileComp))
 	fl.BoolVar(&f.strict, "strict", false, "exit with 1 when a hypothesis is not supported or inconclusive")
 	fl.BoolVar(&f.noSubstitute, "no-substitute", false, "exit with 2 instead of letting the built-in Go server take the place of a server that is missing")
@@ -89,9 +100,19 @@ func onlyResume(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return badInput(fmt.Errorf("--resume takes the experiment from its record: leave out %q", args[0]))
 	}
-	for _, name := range []string{"seed", "out", "profile", "set", "repetitions", "host"} {
+	for _, name := range []string{"seed", "out", "profile", "set", "repetitions", "host", "extend"} {
 		if cmd.Flags().Changed(name) {
 			return badInput(fmt.Errorf("--resume takes --%s from its record: leave it out", name))
+		}
+	}
+	return nil
+}
+
+// onlyExtend refuses what a run that is extended already has.
+func onlyExtend(cmd *cobra.Command) error {
+	for _, name := range []string{"seed", "out", "host"} {
+		if cmd.Flags().Changed(name) {
+			return badInput(fmt.Errorf("--extend takes --%s from the run that it extends: leave it out", name))
 		}
 	}
 	return nil

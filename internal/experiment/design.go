@@ -92,6 +92,9 @@ func (e *Experiment) Expand(profile string) (*Design, error) {
 	return d, nil
 }
 
+// Declared are all hypotheses of the file, also those that the profile leaves out.
+func (d *Design) Declared() []Hypothesis { return d.Experiment.source.whole.Hypotheses }
+
 // shorten bounds the streams as the design's profile says.
 func (d *Design) shorten() {
 	longest := d.Experiment.Profiles[d.Profile].Longest

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ func (l *lab) prepare(ctx context.Context) error {
 		if err := l.Earlier.Fits(l.Design); err != nil {
 			return err
 		}
-		for _, s := range l.Earlier.steps {
-			l.stepIDs[s.Name] = s.ID
+		if err := l.place(l.Earlier.steps); err != nil {
+			return err
 		}
 	}
 	if err := l.describe(ctx); err != nil {
@@ -122,6 +123,22 @@ func (l *lab) prepare(ctx context.Context) error {
 			return err
 		}
 		l.stepIDs[s.Name] = id
+	}
+	return nil
+}
+
+// place takes the steps that an earlier run has added for its own, each in its
+// place in the design.
+func (l *lab) place(steps []record.Step) error {
+	for _, s := range steps {
+		l.stepIDs[s.Name] = s.ID
+		at := 1 + slices.IndexFunc(l.Design.Steps, func(d experiment.Step) bool { return d.Name == s.Name })
+		if at == s.Ordinal {
+			continue
+		}
+		if err := l.Record.SetStepOrdinal(s.ID, at); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -13,10 +13,13 @@ import (
 // Earlier is what a run that ended early has left in its record. Its order
 // follows from design and seed, so that the run can go on where it ended.
 type Earlier struct {
-	steps       []record.Step
-	repetitions []record.Repetition
+	steps        []record.Step
+	repetitions  []record.Repetition
+	requirements []record.Requirement
 	// described tells that the environment was written down.
 	described bool
+	// Extended lets the design have steps that the record does not have.
+	Extended bool
 }
 
 // ReadEarlier reads what a resumed run needs to know. The record may be read
@@ -30,11 +33,20 @@ func ReadEarlier(ctx context.Context, r *record.Reader) (*Earlier, error) {
 	if err != nil {
 		return nil, err
 	}
+	requirements, err := r.Requirements(ctx)
+	if err != nil {
+		return nil, err
+	}
 	facts, err := r.Facts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Earlier{steps: steps, repetitions: repetitions, described: len(facts) > 0}, nil
+	return &Earlier{steps: steps, repetitions: repetitions, requirements: requirements, described: len(facts) > 0}, nil
+}
+
+// Unmet are those of the missed requirements that the record does not have.
+func (e *Earlier) Unmet(missed []record.Requirement) []record.Requirement {
+	return slices.DeleteFunc(slices.Clone(missed), func(r record.Requirement) bool { return slices.Contains(e.requirements, r) })
 }
 
 // Fits says in one sentence why the record cannot be one of this design, or
@@ -57,7 +69,7 @@ func (e *Earlier) Fits(d *experiment.Design) error {
 			return fmt.Errorf("the run cannot be resumed: step %s is not what the record says that it was", s.Name)
 		}
 	}
-	if len(e.steps) < len(d.Steps) && len(e.repetitions) > 0 {
+	if len(e.steps) < len(d.Steps) && len(e.repetitions) > 0 && !e.Extended {
 		return fmt.Errorf("the run cannot be resumed: it had %d steps and would have %d now", len(e.steps), len(d.Steps))
 	}
 	return nil

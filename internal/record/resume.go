@@ -2,9 +2,11 @@ package record
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -18,7 +20,7 @@ type Resumption struct {
 	// FromRepetition is the id of the first repetition begun since.
 	FromRepetition int64
 	// Status and Reason are those that the run had before: interrupted or
-	// broken, and why.
+	// broken, and why; done, and of which profile, where it was extended.
 	Status, Reason string
 }
 
@@ -29,8 +31,21 @@ type Resumption struct {
 // error is ErrNotResumable for a run that is done, one that another process
 // writes, and a record of an older schema, which is left as it is; otherwise
 // it is one of those of Open. brink is the version of the program.
-func Resume(path, brink string) (*Writer, error) {
-	s, last, err := resumeStore(path, brink)
+func Resume(path, brink string) (*Writer, error) { return reopen(path, brink, nil) }
+
+// Extension is what becomes of a run that more is executed of than it was made for.
+type Extension struct {
+	// YAML, Profile and Overrides take the place of the run's; see [Run].
+	YAML, Profile string
+	Overrides     []string
+}
+
+// Extend opens the record at path as [Resume] does, of a run that may also be
+// done, and makes it one of a larger design.
+func Extend(path, brink string, to Extension) (*Writer, error) { return reopen(path, brink, &to) }
+
+func reopen(path, brink string, to *Extension) (*Writer, error) {
+	s, last, err := resumeStore(path, brink, to)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +61,8 @@ func Resume(path, brink string) (*Writer, error) {
 // ids are the last ones that were given out.
 type ids struct{ steps, repetitions, apps, streams int64 }
 
-func resumeStore(path, brink string) (_ *store, last ids, err error) {
-	before, kept, err := endedEarly(path)
+func resumeStore(path, brink string, to *Extension) (_ *store, last ids, err error) {
+	before, kept, err := endedEarly(path, to != nil)
 	if err != nil {
 		return nil, last, err
 	}
@@ -74,7 +89,7 @@ func resumeStore(path, brink string) (_ *store, last ids, err error) {
 	if last, err = s.lastIDs(); err != nil {
 		return nil, last, err
 	}
-	return s, last, s.takeUp(before, last.repetitions+1, brink)
+	return s, last, s.takeUp(before, last.repetitions+1, brink, to)
 }
 
 // ended is how a run had ended before it is taken up.
@@ -84,11 +99,13 @@ type ended struct {
 	end            time.Time
 	// cutReason is for the repetitions that had not ended.
 	cutReason string
+	// extent says what a run that is done was.
+	extent string
 }
 
 // endedEarly reads how the run at path ended and what it holds, and refuses
-// what cannot be resumed.
-func endedEarly(path string) (e ended, kept tally, err error) {
+// what cannot be resumed: also one that is done, unless extend is set.
+func endedEarly(path string, extend bool) (e ended, kept tally, err error) {
 	defer func() {
 		if resultCode(err) == sqlite3.SQLITE_BUSY {
 			err = beingWritten(path)
@@ -112,12 +129,13 @@ func endedEarly(path string) (e ended, kept tally, err error) {
 	case r.schema < SchemaVersion():
 		return e, kept, say(fmt.Sprintf("%s cannot be resumed: an older brink began it (schema %d; this one writes %d)",
 			r.path, r.schema, SchemaVersion()), ErrNotResumable)
-	case run.Status == Done:
+	case run.Status == Done && !extend:
 		return e, kept, say(r.path+" cannot be resumed: its run is done", ErrNotResumable)
 	}
 	counts, err := r.Counts(ctx)
 	kept = tally{probes: counts.Probes, samples: counts.Samples, until: r.end.UnixNano()}
-	return ended{path: r.path, status: run.Status, reason: run.Reason, end: r.end, cutReason: r.cutReason()}, kept, err
+	return ended{path: r.path, status: run.Status, reason: run.Reason, end: r.end, cutReason: r.cutReason(),
+		extent: strings.TrimSpace("all of profile " + run.Profile)}, kept, err
 }
 
 func beingWritten(path string) error {
@@ -131,9 +149,33 @@ func (s *store) lastIDs() (last ids, err error) {
 	return last, row.Scan(&last.steps, &last.repetitions, &last.apps, &last.streams)
 }
 
+// change is a statement that takeUp executes.
+type change struct {
+	text string
+	args []any
+}
+
 // takeUp writes down that the run goes on, all of it or nothing.
-func (s *store) takeUp(before ended, from int64, brink string) (err error) {
+func (s *store) takeUp(before ended, from int64, brink string, to *Extension) (err error) {
 	ctx := context.Background()
+	changes := []change{
+		{"UPDATE repetitions SET status = ?, reason = ? WHERE status = ?", []any{Interrupted, before.cutReason, Running}},
+		{"UPDATE run SET status = ?, reason = '', ended_ns = NULL", []any{Running}},
+	}
+	if to != nil {
+		overrides, err := json.Marshal(append([]string{}, to.Overrides...))
+		if err != nil {
+			return err
+		}
+		changes = append(changes, change{"UPDATE run SET yaml = ?, profile = ?, overrides = ?", []any{to.YAML, to.Profile, string(overrides)}})
+		if before.status == Done {
+			before.reason = before.extent
+		}
+	}
+	changes = append(changes, change{
+		insert("resumptions", "at_ns", "brink", "from_repetition", "status", "reason"),
+		[]any{time.Now().UnixNano(), brink, from, before.status, before.reason},
+	})
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -142,19 +184,8 @@ func (s *store) takeUp(before ended, from int64, brink string) (err error) {
 			_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 		}
 	}()
-	for _, change := range []struct {
-		text string
-		args []any
-	}{
-		{
-			insert("resumptions", "at_ns", "brink", "from_repetition", "status", "reason"),
-			[]any{time.Now().UnixNano(), brink, from, before.status, before.reason},
-		},
-		{"UPDATE repetitions SET status = ?, reason = ? WHERE status = ?", []any{Interrupted, before.cutReason, Running}},
-		{"UPDATE run SET status = ?, reason = '', ended_ns = NULL", []any{Running}},
-		{"COMMIT", nil},
-	} {
-		if _, err := s.conn.ExecContext(ctx, change.text, change.args...); err != nil {
+	for _, c := range append(changes, change{"COMMIT", nil}) {
+		if _, err := s.conn.ExecContext(ctx, c.text, c.args...); err != nil {
 			return err
 		}
 	}

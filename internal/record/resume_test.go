@@ -137,3 +137,38 @@ func TestResumersRace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A run that is done becomes one of a larger design; what it was stands in the record.
+func TestExtendADoneRun(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	first, err := Create(dir, Run{ID: "r", YAML: "old", Profile: "core", Seed: 3, Overrides: []string{"a=1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second(first.AddStep(Step{Ordinal: 1, Name: "late", JSON: "{}"}))
+	for _, err := range []error{first.Finish(Done, ""), first.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := Extend(dir, "0.3.0", Extension{YAML: "new", Profile: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second(w.AddStep(Step{Ordinal: 1, Name: "early", JSON: "{}"}))
+	for _, err := range []error{w.SetStepOrdinal(1, 2), w.Finish(Done, ""), w.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := open(t, dir)
+	if run := must(r.Run(ctx))(t); run.YAML != "new" || run.Profile != "standard" || len(run.Overrides) != 0 || run.Seed != 3 || run.Status != Done {
+		t.Errorf("the run is %+v", run)
+	}
+	if steps := must(r.Steps(ctx))(t); len(steps) != 2 || steps[0].Name != "early" || steps[1].Name != "late" {
+		t.Errorf("steps %+v, want early before late", steps)
+	}
+	taken := must(r.Resumptions(ctx))(t)
+	taken[0].AtNs = 0
+	equal(t, "resumptions", taken, []Resumption{{Brink: "0.3.0", FromRepetition: 1, Status: Done, Reason: "all of profile core"}})
+}

@@ -16,6 +16,7 @@ const (
 	addFact
 	addRequirement
 	addStep
+	setStepOrdinal
 	addRepetition
 	setRepetition
 	addApp
@@ -40,6 +41,7 @@ var statements = sync.OnceValue(func() []string {
 		addFact:        insert("facts", "name", "value"),
 		addRequirement: insert("requirements", "need", "app", "consequence", "substituted"),
 		addStep:        insert("steps", "id", "ordinal", "name", "title", "json"),
+		setStepOrdinal: "UPDATE steps SET ordinal = ? WHERE id = ?",
 		addRepetition: insert("repetitions", "step_id", "number", "position", "twin", "phase", "started_ns",
 			"traffic_ns", "traffic_end_ns", "ended_ns", "status", "reason", "limits", "id"),
 		setRepetition: `UPDATE repetitions SET step_id = ?, number = ?, position = ?, twin = ?, phase = ?,

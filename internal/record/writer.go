@@ -161,6 +161,14 @@ func (w *Writer) AddStep(s Step) (int64, error) {
 	return id, w.send(op{stmt: addStep, args: []any{id, s.Ordinal, s.Name, s.Title, s.JSON}})
 }
 
+// SetStepOrdinal moves a step to another place among the steps.
+func (w *Writer) SetStepOrdinal(id int64, ordinal int) error {
+	if err := given("step", id, &w.steps); err != nil {
+		return err
+	}
+	return w.send(op{stmt: setStepOrdinal, args: []any{ordinal, id}})
+}
+
 // BeginRepetition adds a repetition and returns its id.
 func (w *Writer) BeginRepetition(r Repetition) (int64, error) {
 	if err := given("step", r.StepID, &w.steps); err != nil {

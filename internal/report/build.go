@@ -214,9 +214,9 @@ func (b *builder) procedure() error {
 	for _, s := range steps {
 		names[s.ID] = s.Name
 	}
-	for _, r := range reps {
+	for i, r := range reps {
 		x := Execution{
-			Position: r.Position, Step: names[r.StepID], Number: r.Number, Twin: r.Twin, Phase: r.Phase,
+			Position: i + 1, Step: names[r.StepID], Number: r.Number, Twin: r.Twin, Phase: r.Phase,
 			Start: time.Duration(r.StartedNs - b.run.StartedNs), Status: r.Status, Reason: r.Reason,
 		}
 		if r.EndedNs > 0 {
