@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,35 @@ func TestRestartsByBrinkItselfAreACascade(t *testing.T) {
 	c.Events = c.Events[:3] // once is a deployment
 	if r := Diagnose(&c); len(r.Findings) > 0 {
 		t.Errorf("found %q of one round, want nothing", modesFound(r))
+	}
+}
+
+// Under a start limit of 8 s an app is restarted many times a minute: two of four
+// that end in turn, as on a plan with room for one, are a cascade of as many
+// rounds as the one that gave in first has ends.
+func TestRoundsMayBeSeconds(t *testing.T) {
+	var c evidence.Case
+	begin := time.Date(2026, 4, 2, 10, 0, 0, 0, time.UTC)
+	end := func(app string, seconds int) {
+		c.Events = append(c.Events, evidence.Event{At: begin.Add(time.Duration(seconds) * time.Second), Kind: evidence.ContainerExited, Origin: evidence.FromBrink, App: app,
+			From: evidence.Source{File: "record.db", Line: len(c.Events) + 1, Field: "events"}})
+	}
+	for i := range 6 {
+		end("crowd-2", 4+18*i)
+	}
+	for i := range 4 {
+		end("crowd-3", 17*i)
+	}
+	f := Diagnose(&c).Finding(RestartCascade)
+	if f == nil {
+		t.Fatalf("found %q, want restart-cascade", modesFound(Diagnose(&c)))
+	}
+	if want := "2 apps in 4 rounds, 8 restarts in all."; !strings.HasSuffix(f.What, want) {
+		t.Errorf("%s\nwant it to end: %s", f.What, want)
+	}
+	c.Events = c.Events[:6] // alone it is a loop
+	if r := Diagnose(&c); r.Finding(RestartCascade) != nil || r.Finding(CrashLoop) == nil {
+		t.Errorf("found %q of one app, want crash-loop", modesFound(r))
 	}
 }
 

@@ -55,35 +55,45 @@ type cascade struct {
 }
 
 // rounds finds the moments in which several apps, and most of those that end at
-// all, end together.
+// all, end together. A round is over when one that was in it ends again: under
+// a short start limit there are many to a minute.
 func (l *look) rounds() cascade {
 	c := cascade{apps: map[string]bool{}}
 	ends := l.ends()
-	var all []*evidence.Event
 	app := map[*evidence.Event]string{}
 	for name, list := range ends {
 		for _, e := range list {
 			if !e.At.IsZero() {
-				all = append(all, e)
 				app[e] = name
 			}
 		}
 	}
-	slices.SortFunc(all, func(x, y *evidence.Event) int {
+	all := slices.SortedFunc(maps.Keys(app), func(x, y *evidence.Event) int {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(app[x], app[y]))
 	})
-	for i := 0; i < len(all); {
-		j, names := i, map[string]bool{}
-		for ; j < len(all) && all[j].At.Sub(all[i].At) <= together; j++ {
-			names[app[all[j]]] = true
+	var round []*evidence.Event // each of another app
+	complete := func() bool { return len(round) >= 2 && 2*len(round) >= len(ends) }
+	end := func() {
+		c.rounds++
+		c.most = max(c.most, len(round))
+		c.ends = append(c.ends, round...)
+		for _, e := range round {
+			c.apps[app[e]] = true
 		}
-		if len(names) >= 2 && 2*len(names) >= len(ends) {
-			c.rounds++
-			c.most = max(c.most, len(names))
-			c.ends = append(c.ends, all[i:j]...)
-			maps.Copy(c.apps, names)
+		round = nil
+	}
+	for _, e := range all {
+		out := func(x *evidence.Event) bool { return app[x] == app[e] || e.At.Sub(x.At) > together }
+		if complete() && slices.ContainsFunc(round, out) {
+			end()
 		}
-		i = j
+		if again := slices.IndexFunc(round, func(x *evidence.Event) bool { return app[x] == app[e] }); again >= 0 {
+			round = round[again+1:]
+		}
+		round = append(slices.DeleteFunc(round, out), e)
+	}
+	if complete() {
+		end()
 	}
 	if c.rounds < rounds {
 		return cascade{}
