@@ -97,13 +97,16 @@ func (d *Design) Declared() []Hypothesis { return d.Experiment.source.whole.Hypo
 
 // shorten bounds the streams as the design's profile says.
 func (d *Design) shorten() {
-	longest := d.Experiment.Profiles[d.Profile].Longest
-	if longest == 0 {
+	profile := d.Experiment.Profiles[d.Profile]
+	if profile.Longest == 0 {
 		return
 	}
 	for _, s := range d.Steps {
+		if slices.ContainsFunc(profile.Whole, func(text string) bool { return matches(text, s.Name) }) {
+			continue
+		}
 		for i := range s.Traffic {
-			s.Traffic[i].Duration = min(s.Traffic[i].Duration, longest)
+			s.Traffic[i].Duration = min(s.Traffic[i].Duration, profile.Longest)
 		}
 	}
 }

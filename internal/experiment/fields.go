@@ -190,6 +190,7 @@ var fields = sync.OnceValue(func() map[string]field {
 		"Profile.repetitions": {doc: "Replaces the experiment's.", min: 1, max: 50},
 		"Profile.title":       {doc: "What the profile is for."},
 		"Profile.longest":     {doc: "No stream goes on for longer than this, after scaling.", max: day, above: true},
+		"Profile.whole":       {doc: "Names of steps, or patterns, whose streams longest does not bound.", many: true},
 		"Profile.steps":       {doc: "Names of steps, or patterns such as held-*, that the profile executes; left out, all of them. Hypotheses that lack steps then are left out.", many: true},
 
 		"Reference.title":   {doc: "Title of the published experiment.", required: true},

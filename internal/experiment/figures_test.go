@@ -55,12 +55,13 @@ func TestBadFigures(t *testing.T) {
 }
 
 func TestLongestBoundsStreams(t *testing.T) {
-	file := strings.Replace(planFile("cpus: 1", "", ""), "half: {scale: 0.5}", "half: {scale: 0.5, longest: 2m}\n  whole: {}", 1)
+	file := strings.Replace(planFile("cpus: 1", "", ""), "half: {scale: 0.5}", "half: {scale: 0.5, longest: 2m}\n  whole: {}\n  kept: {longest: 2m, whole: [\"*\"]}", 1)
 	file = strings.Replace(file, "traffic: {app: web, kind: batch, count: 1, path: /}",
 		"traffic: [{app: web, kind: steady, every: 10s, duration: 5m, path: /}, {app: web, kind: steady, every: 10s, duration: 1m, path: /}, {app: web, kind: batch, count: 1, path: /}]", 1)
 	for profile, want := range map[string][3]time.Duration{
 		"half":  {2 * time.Minute, 30 * time.Second, 0}, // 2½ minutes and 30 s after scaling
 		"whole": {5 * time.Minute, time.Minute, 0},
+		"kept":  {5 * time.Minute, time.Minute, 0},
 	} {
 		d, err := LoadDesign("x.yaml", []byte(file), Options{Profile: profile})
 		if err != nil {

@@ -261,6 +261,9 @@ func (l *loader) chosen(c *claims) {
 			continue
 		}
 		in := c.chosen(e.value)
+		if whole := e.value.get("whole"); whole != nil {
+			c.resolve(whole)
+		}
 		l.complete(in, e.value)
 		if in != nil {
 			l.e.source.chosen[e.key] = in

@@ -259,6 +259,8 @@ type Profile struct {
 	Title       string  `json:"title,omitempty"`
 	// Longest bounds the duration of each stream, after scaling; 0 does not.
 	Longest Duration `json:"longest,omitempty"`
+	// Whole are names and patterns of the steps that Longest does not bound.
+	Whole []string `json:"whole,omitempty"`
 	// Steps are names and patterns of the steps that the profile executes; all
 	// of them when it is empty.
 	Steps []string `json:"steps,omitempty"`
