@@ -269,8 +269,8 @@ func (a *app) start(kind wire.EventKind, detail string) (*process, error) {
 // awaitHealthy waits until a started process answers. The reason is empty
 // then; otherwise it says what went wrong, and no process is left.
 func (a *app) awaitHealthy(p *process) (reason string) {
-	limit := a.policy.start
-	polling, cancel := withLimit(a.ctx, a.agent.clock, limit)
+	kills := a.ooms.Load()
+	polling, cancel := withLimit(a.ctx, a.agent.clock, a.policy.start)
 	defer cancel()
 	type answer struct {
 		pid int
@@ -294,14 +294,24 @@ func (a *app) awaitHealthy(p *process) (reason string) {
 		case a.ctx.Err() != nil:
 			reason = context.Cause(a.ctx).Error()
 		default:
-			reason = fmt.Sprintf("it did not answer /health within %s: it %s", limit, r.err)
-			if last := p.tail.String(); last != "" {
-				reason += "; its last lines: " + last
-			}
+			reason = unanswered(a.policy.start, r.err, a.ooms.Load()-kills, p.tail.String())
 		}
 	}
 	a.takeDown(p)
 	a.emit(wire.Event{Kind: wire.Stopped, Pid: p.pid, Detail: reason})
+	return reason
+}
+
+// unanswered says why an app missed its start limit. Of workers that the OOM
+// killer ends, their master only says that they got a signal.
+func unanswered(limit time.Duration, err error, kills uint64, last string) string {
+	reason := fmt.Sprintf("it did not answer /health within %s: it %s", limit, err)
+	if kills > 0 {
+		reason += fmt.Sprintf("; meanwhile the OOM killer ended %d of its processes", kills)
+	}
+	if last != "" {
+		reason += "; its last lines: " + last
+	}
 	return reason
 }
 

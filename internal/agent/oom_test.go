@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,4 +100,16 @@ func FuzzOOMRecord(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAStartThatTheOOMKillerSpoilsSaysSo(t *testing.T) {
+	silent := errors.New("has no listener on port 80")
+	for kills, want := range map[uint64]string{
+		0: "it did not answer /health within 1m0s: it has no listener on port 80; its last lines: bye",
+		3: "it did not answer /health within 1m0s: it has no listener on port 80; meanwhile the OOM killer ended 3 of its processes; its last lines: bye",
+	} {
+		if got := unanswered(time.Minute, silent, kills, "bye"); got != want {
+			t.Errorf("%d kills: %q, want %q", kills, got, want)
+		}
+	}
 }

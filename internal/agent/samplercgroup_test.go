@@ -16,11 +16,16 @@ import (
 )
 
 // A cgroup that is removed is unknown, and one that takes its name is read,
-// although the files of the first are still open.
-func TestACgroupThatIsMadeAgainIsReadAgain(t *testing.T) {
+// although the files of the first are still open. In brink's own guest, in which
+// host/vm runs this, a cgroup can be made.
+func TestGuestReadsACgroupThatIsMadeAgain(t *testing.T) {
 	path := "/brink-test-" + strconv.Itoa(os.Getpid())
-	dir, made := makeGroup(t, path)
-	if !made {
+	dir, why := makeGroup(t, path)
+	if why != nil {
+		t.Logf("only the guest tests this, for here no cgroup with the memory controller can be made: %v", why)
+		if os.Getenv("BRINK_TEST_GUEST") != "" { // agenttest.GuestVariable
+			t.Error("this is the guest")
+		}
 		return
 	}
 	machine, err := kernel.Open("/")
@@ -48,8 +53,8 @@ func TestACgroupThatIsMadeAgainIsReadAgain(t *testing.T) {
 			t.Errorf("the memory of a removed cgroup is %d, want -1", got)
 		}
 	}
-	if _, made := makeGroup(t, path); !made {
-		t.Fatal("it cannot be made again")
+	if _, why := makeGroup(t, path); why != nil {
+		t.Fatal(why)
 	}
 	memory() // finds that there is one
 	if got := memory(); got < 0 {
@@ -57,10 +62,10 @@ func TestACgroupThatIsMadeAgainIsReadAgain(t *testing.T) {
 	}
 }
 
-// makeGroup makes a cgroup with the memory controller. It is false where this
+// makeGroup makes a cgroup with the memory controller. It returns why where this
 // user may not, or may not have the controller there, which holds for the agent
 // too.
-func makeGroup(t *testing.T, path string) (dir string, made bool) {
+func makeGroup(t *testing.T, path string) (dir string, why error) {
 	t.Helper()
 	dir, usage := filepath.Join("/sys/fs/cgroup/memory", path), "memory.usage_in_bytes"
 	if _, err := os.Stat("/sys/fs/cgroup/memory/memory.stat"); err != nil {
@@ -68,12 +73,12 @@ func makeGroup(t *testing.T, path string) (dir string, made bool) {
 	}
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EROFS) {
-		return dir, false
+		return dir, err
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(dir) })
 	_, err = os.Stat(filepath.Join(dir, usage))
-	return dir, err == nil
+	return dir, err
 }

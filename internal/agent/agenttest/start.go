@@ -80,6 +80,7 @@ func (a *Agent) Shutdown(t *testing.T) {
 	t.Helper()
 	select {
 	case <-a.Done():
+	case <-a.Ended: // the client has yet to read the connection's end
 	default:
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()

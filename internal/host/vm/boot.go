@@ -50,7 +50,7 @@ type machine struct {
 
 // boot starts a machine and returns once its agent has said hello. Everything
 // that the agent says unasked goes to o, with its times by this machine's clock.
-func (h *Host) boot(ctx context.Context, s size, o host.Observer) (_ *machine, err error) {
+func (h *Host) boot(ctx context.Context, s size, o host.Observer) (*machine, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, bootLimit, fmt.Errorf("the guest's agent did not answer within %s", bootLimit))
 	defer cancel()
 	accel, err := h.acceleration(ctx)
@@ -62,48 +62,68 @@ func (h *Host) boot(ctx context.Context, s size, o host.Observer) (_ *machine, e
 		return nil, err
 	}
 	m := &machine{dir: dir, console: new(console), received: make(chan struct{})}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.discard())
-		}
-	}()
 	spec, err := h.assemble(ctx, m, accel.Accelerator, s)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = h.start(ctx, m, spec, o)
 	}
-	if m.network, err = guestnet.Listen(dir.file(networkSocket)); err != nil {
-		return nil, err
-	}
-	channel, err := net.Listen("unix", dir.file(agentSocket))
 	if err != nil {
-		return nil, fmt.Errorf("the channel to the guest's agent: %w", err)
+		return nil, errors.Join(h.suspectImage(ctx, m, err), m.discard())
+	}
+	return m, nil
+}
+
+// start starts QEMU with someone at the other end of each of its sockets, and
+// returns once the guest's agent has said hello.
+func (h *Host) start(ctx context.Context, m *machine, spec qemu.Machine, o host.Observer) (err error) {
+	if m.network, err = guestnet.Listen(m.dir.file(networkSocket)); err != nil {
+		return err
+	}
+	channel, err := net.Listen("unix", m.dir.file(agentSocket))
+	if err != nil {
+		return fmt.Errorf("the channel to the guest's agent: %w", err)
 	}
 	defer channel.Close()
-	control, err := net.Listen("unix", dir.file(controlSocket))
+	control, err := net.Listen("unix", m.dir.file(controlSocket))
 	if err != nil {
-		return nil, fmt.Errorf("the channel to QEMU: %w", err)
+		return fmt.Errorf("the channel to QEMU: %w", err)
 	}
 	defer control.Close()
 	temporary, err := h.diskDir()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	began := clock.Real.Now()
 	if m.process, err = spec.Start(temporary, m.console); err != nil {
-		return nil, err
+		return err
 	}
 	ctx, stop := m.untilEnded(ctx)
 	defer stop()
 	if err := m.command(ctx, control); err != nil {
-		return nil, m.explain(err)
+		return m.explain(err)
 	}
 	if err := m.greet(ctx, channel, h.opts.Program, o); err != nil {
-		return nil, m.explain(err)
+		return m.explain(err)
 	}
 	m.took = clock.Real.Now().Sub(began)
 	_, at := m.console.initAt()
 	m.init = at.Sub(began)
-	return m, nil
+	return nil
+}
+
+// suspectImage looks whether a machine that did not come up was made from an
+// image that has been damaged, which then is why.
+func (h *Host) suspectImage(ctx context.Context, m *machine, err error) error {
+	if m.process == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	img, imageErr := h.theImage(ctx)
+	if imageErr == nil {
+		imageErr = img.Verify()
+	}
+	if imageErr != nil {
+		return fmt.Errorf("%w; %w", imageErr, err)
+	}
+	return err
 }
 
 // Names of the sockets of a machine.
@@ -193,6 +213,15 @@ func (m *machine) command(ctx context.Context, channel net.Listener) error {
 	return err
 }
 
+// hangUp ends the connection on which QEMU takes commands, once there is none
+// left to give.
+func (m *machine) hangUp() {
+	if m.monitor != nil {
+		m.monitor.Close()
+		m.monitor = nil
+	}
+}
+
 // accept accepts one connection, until ctx ends.
 func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -280,9 +309,7 @@ func (m *machine) discard() error {
 	if m.network != nil {
 		m.network.Close()
 	}
-	if m.monitor != nil {
-		m.monitor.Close()
-	}
+	m.hangUp()
 	var err error
 	for _, f := range m.drives {
 		err = errors.Join(err, f.Close())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 
@@ -26,11 +25,14 @@ const leastMB = 64
 
 // Check finds out whether a machine for the plan can be made here. What apps
 // run on is in the image, so that they miss nothing.
-func (h *Host) Check(_ context.Context, plan experiment.Plan, apps []experiment.App) ([]host.Missing, error) {
+func (h *Host) Check(ctx context.Context, plan experiment.Plan, apps []experiment.App) ([]host.Missing, error) {
 	var missing []host.Missing
 	lacks := func(need, advice string) { missing = append(missing, host.Missing{Need: need, Advice: advice}) }
-	if _, err := qemu.Find(); err != nil {
+	switch err := qemu.Fit(ctx); {
+	case errors.Is(err, qemu.ErrMissing):
 		lacks("QEMU", "Install it with: apt-get install --no-install-recommends qemu-system-x86.")
+	case err != nil:
+		lacks("QEMU 7.2 or later", capital(err.Error())+"; install a later one.")
 	}
 	if err := image.CanMakeDisks(); err != nil {
 		lacks("mke2fs", "Install it with: apt-get install e2fsprogs.")
@@ -50,6 +52,9 @@ func (h *Host) Check(_ context.Context, plan experiment.Plan, apps []experiment.
 	}
 	checkFit(plan, apps, lacks)
 	if err := h.checkDisk(plan, lacks); err != nil {
+		return nil, err
+	}
+	if err := checkSockets(lacks); err != nil {
 		return nil, err
 	}
 	if err := h.checkImage(lacks); err != nil {
@@ -127,6 +132,20 @@ func (h *Host) checkDisk(plan experiment.Plan, lacks func(need, advice string)) 
 	return nil
 }
 
+// checkSockets wants room for the names of a machine's sockets, which the kernel
+// bounds (unix(7)).
+func checkSockets(lacks func(need, advice string)) error {
+	dir, err := runtimeDir()
+	if err != nil {
+		return err
+	}
+	const most, number = 107, "1234567890" // as os.MkdirTemp appends it
+	if over := len(filepath.Join(dir, scratchPrefix+number, controlSocket)) - most; over > 0 {
+		lacks("a shorter name of the runtime directory", fmt.Sprintf("Sockets in %s would have %d bytes too many in their names; set XDG_RUNTIME_DIR to another.", dir, over))
+	}
+	return nil
+}
+
 // checkImage wants an image that can be used, or what it takes to build one.
 func (h *Host) checkImage(lacks func(need, advice string)) error {
 	cache, err := h.cache()
@@ -135,8 +154,9 @@ func (h *Host) checkImage(lacks func(need, advice string)) error {
 	}
 	switch _, err := image.Find(cache); {
 	case errors.Is(err, image.ErrNone):
-		if _, err := exec.LookPath("mmdebstrap"); err != nil {
-			lacks("mmdebstrap", "The image for virtual machines must be built first; install it with: apt-get install mmdebstrap.")
+		// Of mke2fs has been told already.
+		if err := image.CanBuild(image.Options{Cache: cache, Mirror: h.opts.Mirror}); err != nil && !errors.Is(err, image.ErrNoMke2fs) {
+			lacks("an image to boot", fmt.Sprintf("It must be built first, but %s.", err))
 		}
 	case err != nil:
 		lacks("a sound image", fmt.Sprintf("%s.", capital(err.Error())))

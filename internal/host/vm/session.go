@@ -93,6 +93,8 @@ func (s *session) prepare(ctx context.Context, every time.Duration) error {
 		s.limits = append(s.limits, host.Limit(l))
 	}
 	s.limits = append(s.limits, s.ownLimits()...)
+	// It is the only command that QEMU is given.
+	defer s.hangUp()
 	if s.plan.SwapIOPS == 0 && s.plan.SwapMBs == 0 {
 		return nil
 	}

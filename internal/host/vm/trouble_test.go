@@ -122,6 +122,37 @@ func TestAnImageThatDoesNotBootIsReported(t *testing.T) {
 	}
 }
 
+// Damage that nobody wrote shows when the machine does not come up.
+func TestDamageInsideAnImageIsNamed(t *testing.T) {
+	h := cacheWith(t, func(i *image.Image) { i.Built = time.Now().Add(time.Second) })
+	img, err := h.theImage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(img.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(img.Root(), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What follows the first superblock describes the rest.
+	_, err = f.WriteAt(make([]byte, 1<<20), 2048)
+	if err := errors.Join(err, f.Close(), os.Chtimes(img.Root(), info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Open(t.Context(), small, 0, agenttest.NewSeen())
+	for _, want := range []string{img.Dir, "root.ext4 is damaged", "brink image build --force", "the guest could not set itself up: mount the root drive", "its console ends: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open: %v, want %q", err, want)
+		}
+	}
+	if !errors.Is(err, image.ErrBroken) {
+		t.Errorf("Open: %v, want ErrBroken", err)
+	}
+}
+
 func TestABrokenImageIsFoundBeforeAnythingStarts(t *testing.T) {
 	h := cacheWith(t, func(i *image.Image) { i.RootBytes++ })
 	missing, err := h.Check(t.Context(), small, nil)
@@ -170,6 +201,38 @@ func TestWithoutQEMUThatIsSaid(t *testing.T) {
 	}
 	if _, err := h.Open(context.Background(), small, 0, agenttest.NewSeen()); !errors.Is(err, qemu.ErrMissing) {
 		t.Errorf("Open: %v, want ErrMissing", err)
+	}
+}
+
+func TestWithoutAnImageCheckSaysWhatABuildLacks(t *testing.T) {
+	opts := testHost(t).opts
+	opts.Cache = t.TempDir()
+	path, err := qemu.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := t.TempDir()
+	if err := os.Symlink(path, filepath.Join(programs, qemu.Program)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs)
+	missing, err := New(opts).Check(t.Context(), small, nil)
+	if err != nil || len(missing) != 1 || missing[0].Need != "an image to boot" ||
+		missing[0].Advice != "It must be built first, but mmdebstrap is not installed; install it with: apt-get install mmdebstrap." {
+		t.Errorf("Check: %+v, %v", missing, err)
+	}
+}
+
+func TestARuntimeDirectoryWithALongNameIsRefused(t *testing.T) {
+	h := testHost(t)
+	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	missing, err := h.Check(t.Context(), small, nil)
+	if err != nil || len(missing) != 1 || missing[0].Need != "a shorter name of the runtime directory" || !strings.Contains(missing[0].Advice, dir) {
+		t.Errorf("Check: %+v, %v", missing, err)
 	}
 }
 

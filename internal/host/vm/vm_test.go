@@ -32,6 +32,7 @@ func TestAPlanIsAMachineOfItsOwn(t *testing.T) {
 		Share: experiment.Share{BallastMB: 64, SwappedMB: 400, CacheMB: 32, CacheEvery: experiment.Duration(5 * time.Second)}}
 	s, o := open(t, plan, time.Second)
 	pid, dir := s.process.PID(), s.dir.path
+	testHungUp(t, s)
 	if s.init <= 0 || s.took > 2*s.init {
 		t.Errorf("agent ready after %s, init after %s; want at most twice as long", s.took, s.init)
 	}
@@ -105,6 +106,22 @@ func TestAPlanIsAMachineOfItsOwn(t *testing.T) {
 	}
 	if files := left(t, s.host); len(files) > 0 {
 		t.Errorf("left over: %v", files)
+	}
+}
+
+// testHungUp looks for the ends of the machine's sockets that are this process's,
+// which have the names of what it listened on (proc_net(5)): that on which QEMU
+// takes commands is closed, since there is none left to give.
+func testHungUp(t *testing.T, s *session) {
+	t.Helper()
+	sockets, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{agentSocket: true, controlSocket: false} {
+		if got := strings.Contains(string(sockets), s.dir.file(name)); got != want {
+			t.Errorf("%s is open: %v, want %v", name, got, want)
+		}
 	}
 }
 

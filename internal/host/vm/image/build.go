@@ -68,10 +68,7 @@ func build(ctx context.Context, o Options, r recipe) (*Image, error) {
 	if have, err := open(final); err == nil && !o.Force {
 		return have, nil
 	}
-	if err := enoughRoom(dir); err != nil {
-		return nil, &UnfitError{err}
-	}
-	with, err := findMeans(o.Mirror, r.Suite)
+	with, err := prepare(dir, o.Mirror, r)
 	if err != nil {
 		return nil, &UnfitError{err}
 	}
@@ -90,6 +87,25 @@ func build(ctx context.Context, o Options, r recipe) (*Image, error) {
 		return nil, errors.Join(fmt.Errorf("building the image: %w", err), os.RemoveAll(tmp))
 	}
 	return open(final)
+}
+
+// CanBuild says what the machine lacks for a build, before one is begun. It makes
+// the directory for images.
+func CanBuild(o Options) error {
+	dir := Dir(o.Cache)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("the directory for images: %w", err)
+	}
+	_, err := prepare(dir, o.Mirror, current)
+	return err
+}
+
+// prepare finds out whether the machine has what a build needs.
+func prepare(dir, mirror string, r recipe) (means, error) {
+	if err := enoughRoom(dir); err != nil {
+		return means{}, err
+	}
+	return findMeans(mirror, r.Suite)
 }
 
 // lock takes the lock of a directory of images, which the kernel gives back
@@ -195,7 +211,7 @@ func (b *builder) build(ctx context.Context) error {
 	if err := MakeDisk(ctx, Disk{Path: filepath.Join(b.dir, rootFile), MB: b.recipe.DiskMB, Tree: b.tree()}); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(b.tree()); err != nil {
+	if err := errors.Join(os.RemoveAll(b.tree()), sumUp(b.dir)); err != nil {
 		return err
 	}
 	return b.describe(i, began)

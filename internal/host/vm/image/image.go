@@ -98,11 +98,11 @@ func open(dir string) (*Image, error) {
 }
 
 func broken(dir string, err error) error {
-	return fmt.Errorf("the image in %s is broken (%w); %w", dir, err, ErrBroken)
+	return fmt.Errorf("the image in %s is broken: %w; %w", dir, err, ErrBroken)
 }
 
-// check finds files that were cut off or replaced; what is wrong inside the
-// file system shows when it is booted.
+// check finds files that were cut off, replaced or written to. What changes
+// without a write, [Image.Verify] finds.
 func (i *Image) check() error {
 	for name, want := range map[string]int64{rootFile: i.RootBytes, kernelFile: i.KernelBytes} {
 		info, err := os.Stat(filepath.Join(i.Dir, name))
@@ -116,7 +116,7 @@ func (i *Image) check() error {
 	if !isExt4(i.Root()) {
 		return broken(i.Dir, fmt.Errorf("%s is no ext4 file system", rootFile))
 	}
-	return nil
+	return i.compare(false)
 }
 
 // isExt4 looks for the superblock's magic number

@@ -17,7 +17,7 @@ import (
 func stored(t *testing.T, cache, id string, built time.Time) *Image {
 	t.Helper()
 	i := &Image{ID: id, Dir: filepath.Join(Dir(cache), id), Built: built, RootBytes: 4 << 20, KernelBytes: 6}
-	if err := os.MkdirAll(i.Dir, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(i.Dir), os.MkdirAll(i.Dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if err := MakeDisk(t.Context(), Disk{Path: i.Root(), MB: 4}); err != nil {

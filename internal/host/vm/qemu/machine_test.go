@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -66,5 +67,30 @@ func TestWithoutQEMU(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if p, err := (Machine{}).Start(t.TempDir(), new(bytes.Buffer)); !errors.Is(err, ErrMissing) {
 		t.Errorf("%v, %v; want ErrMissing", p, err)
+	}
+	if err := Fit(t.Context()); !errors.Is(err, ErrMissing) {
+		t.Errorf("%v, want ErrMissing", err)
+	}
+}
+
+// The first lines are what QEMU 6.2 of Ubuntu 22.04, 7.2 of Debian 12 and 10.0 of
+// Debian 13 print.
+func TestAQEMUThatIsTooOldIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	program := filepath.Join(dir, Program)
+	for said, want := range map[string]string{
+		"echo 'QEMU emulator version 6.2.0 (Debian 1:6.2+dfsg-2ubuntu6)'":    program + " is version 6.2",
+		"echo 'QEMU emulator version 7.2.19 (Debian 1:7.2+dfsg-7+deb12u16)'": "",
+		"echo 'QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2+deb13u1)'": "",
+		"echo 'another emulator'": "",
+		"exit 1":                  "",
+	} {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+said+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := Fit(t.Context()); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", said, err, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -74,5 +75,34 @@ func TestWhatDoesNotSpeakTheProtocol(t *testing.T) {
 	cancel(stop)
 	if _, err := NewMonitor(ctx, silent); !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A monitor that is closed leaves nothing open: QEMU's end reads its end.
+func TestAMonitorThatIsClosedHangsUp(t *testing.T) {
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		fmt.Fprintln(theirs, greeting)
+		in := bufio.NewReader(theirs)
+		_, err := in.ReadString('\n')
+		fmt.Fprintln(theirs, `{"return": {}}`)
+		if err == nil {
+			_, err = in.ReadString('\n')
+		}
+		ended <- err
+	}()
+	m, err := NewMonitor(t.Context(), ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, io.EOF) {
+		t.Errorf("QEMU's end reads %v, want its end", err)
+	}
+	if err := m.Limit(t.Context(), "swap", 1, 0); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a command after that: %v", err)
 	}
 }

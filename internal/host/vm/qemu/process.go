@@ -1,12 +1,14 @@
 package qemu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +24,28 @@ func Find() (string, error) {
 		return "", ErrMissing
 	}
 	return path, nil
+}
+
+// leastVersion is the first QEMU whose network can be a stream socket
+// (https://wiki.qemu.org/ChangeLog/7.2).
+var leastVersion = [2]int{7, 2}
+
+// Fit returns ErrMissing, or an error that says how the QEMU that is there is too
+// old. What does not tell its version is believed to be fit.
+func Fit(ctx context.Context) error {
+	path, err := Find()
+	if err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return nil // whatever is the matter, starting a machine shows it
+	}
+	var v [2]int
+	if _, err := fmt.Sscanf(string(out), "QEMU emulator version %d.%d", &v[0], &v[1]); err == nil && slices.Compare(v[:], leastVersion[:]) < 0 {
+		return fmt.Errorf("%s is version %d.%d", path, v[0], v[1])
+	}
+	return nil
 }
 
 // Process is a machine that was started.
