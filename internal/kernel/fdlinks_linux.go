@@ -23,7 +23,6 @@ const fdBuffer = 2 << 10
 // fdDir is /proc/PID/fd, kept open.
 type fdDir struct {
 	handle
-	buf  []byte
 	live bool
 	// free is the lowest number that was not in use at the last listing, met
 	// how many it has met.
@@ -128,7 +127,7 @@ func (p *Process) SocketAt(fd int) (inode uint64, used bool, err error) {
 // it tries one after the other, which spares the kernel making a list, until
 // that shows that they are far apart.
 func (d *fdDir) list(most int, dst []FD) (list []FD, more bool, err error) {
-	const mostGaps = 3
+	const mostGaps = 1
 	d.free, d.met = -1, 0
 	count, tried := int(d.count().Value), 0
 	for gaps := 0; d.met < min(count, most) && gaps <= mostGaps; tried++ {
@@ -148,27 +147,26 @@ func (d *fdDir) list(most int, dst []FD) (list []FD, more bool, err error) {
 		}
 		return dst, d.met < count, nil
 	}
-	return d.listFrom(tried, most, dst)
+	return d.listFrom(tried, count, most, dst)
 }
 
-// listFrom goes on with the descriptors from a number on.
-func (d *fdDir) listFrom(first, most int, dst []FD) (list []FD, more bool, err error) {
+// listFrom goes on with the descriptors from a number on, of count altogether, 0 if
+// that is not known.
+func (d *fdDir) listFrom(first, count, most int, dst []FD) (list []FD, more bool, err error) {
 	if _, err := unix.Seek(d.fd, 0, unix.SEEK_SET); err != nil {
 		return dst, false, err
 	}
-	if d.buf == nil {
-		d.buf = make([]byte, fdBuffer)
-	}
+	var buf [fdBuffer]byte
 	next := first
 	for {
-		n, err := unix.Getdents(d.fd, d.buf)
+		n, err := unix.Getdents(d.fd, buf[:])
 		if err != nil || n == 0 {
 			if d.free < 0 {
 				d.free = next
 			}
 			return dst, false, err
 		}
-		for entries := d.buf[:n]; len(entries) > 0; {
+		for entries := buf[:n]; len(entries) > 0; {
 			var name []byte
 			name, entries = nextDirent(entries)
 			number := 0
@@ -186,6 +184,12 @@ func (d *fdDir) listFrom(first, most int, dst []FD) (list []FD, more bool, err e
 				return dst, false, err
 			}
 			dst, next = appendSocket(dst, fd), number+1
+		}
+		if d.met == count {
+			if d.free < 0 {
+				d.free = next
+			}
+			return dst, false, nil
 		}
 	}
 }

@@ -124,15 +124,20 @@ func (k *Kswapd) find() error {
 	return nil
 }
 
-// threadName reads the name that a thread's stat has between parentheses.
+// threadName reads the name of a thread: from comm, which costs the kernel half of
+// what stat does, or in a captured tree from between the parentheses of stat.
 func (f *FS) threadName(pid int, buf []byte) ([]byte, error) {
-	h, err := f.at.open("proc/" + strconv.Itoa(pid) + "/stat")
+	file, before, after := "/comm", "", "\n"
+	if !f.live {
+		file, before, after = "/stat", "(", ")"
+	}
+	h, err := f.at.open("proc/" + strconv.Itoa(pid) + file)
 	if err != nil {
 		return nil, err
 	}
 	n, err := unix.Pread(h.fd, buf, 0)
-	_, rest, _ := bytes.Cut(buf[:max(n, 0)], []byte{'('})
-	name, _, _ := bytes.Cut(rest, []byte{')'})
+	_, rest, _ := bytes.Cut(buf[:max(n, 0)], []byte(before))
+	name, _, _ := bytes.Cut(rest, []byte(after))
 	return name, errors.Join(err, h.close())
 }
 

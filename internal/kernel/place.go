@@ -78,13 +78,24 @@ func (p place) names(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := h.file
-	if f == nil {
-		f = os.NewFile(uintptr(h.fd), dir)
+	defer h.close()
+	if h.file != nil {
+		return h.file.Readdirnames(-1)
 	}
-	defer f.Close()
-	return f.Readdirnames(-1)
+	// Without os.File, which would ask Go's poller to wait for a directory.
+	var names []string
+	buf := make([]byte, direntBuffer)
+	for {
+		n, err := unix.ReadDirent(h.fd, buf)
+		if err != nil || n == 0 {
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
 }
+
+// direntBuffer holds some 250 names.
+const direntBuffer = 8 << 10
 
 // isDir tells whether there is a directory of this name.
 func (p place) isDir(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // markdownWidth is the width of charts, in pixels, where a reader of the
@@ -217,14 +218,14 @@ var markdownEscaper = strings.NewReplacer(
 
 func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }
 
-var blockMarker = regexp.MustCompile(`^(\d{1,9})([.)])(\s|$)`)
+var blockMarker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,9})([.)])(\s|$)`) })
 
 // lineStart keeps text from opening a list or a rule at the start of a line.
 func lineStart(s string) string {
 	if s != "" && strings.ContainsRune("-+=", rune(s[0])) {
 		return `\` + s
 	}
-	return blockMarker.ReplaceAllString(s, `$1\$2$3`)
+	return blockMarker().ReplaceAllString(s, `$1\$2$3`)
 }
 
 func noticeWord(kind string) string {
