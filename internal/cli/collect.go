@@ -213,7 +213,12 @@ func (o *collecting) open() (part string, f *os.File, err error) {
 // collected says what the file holds, and what it could not.
 func (a *app) collected(out string, size int64, s evidence.CollectSummary) error {
 	if a.json {
-		return a.printJSON(s)
+		s.Gaps = append([]evidence.Gap{}, s.Gaps...) // never null
+		return a.printJSON(struct {
+			File  string `json:"file"`
+			Bytes int64  `json:"bytes"`
+			evidence.CollectSummary
+		}{out, size, s})
 	}
 	a.say("%s: %d readings in %v, %d servers, %d KiB", out, s.Readings, s.To.Sub(s.From).Round(time.Second), s.Servers, (size+1023)>>10)
 	for _, g := range s.Gaps {

@@ -3,8 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,8 +18,14 @@ import (
 // runCollect runs brink collect in this process.
 func runCollect(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
+	var out bytes.Buffer
+	return collectWith(t, &app{stdout: &out}, args...)
+}
+
+func collectWith(t *testing.T, a *app, args ...string) (code int, stderr string) {
+	t.Helper()
 	var out, fault bytes.Buffer
-	a := &app{stdout: &out, stderr: &fault}
+	a.stderr = &fault
 	cmd := a.collectCommand()
 	cmd.SetArgs(args)
 	cmd.SetOut(&out)
@@ -53,6 +62,35 @@ func TestCollectWritesABundleThatIsRead(t *testing.T) {
 	}
 	if code, said := runCollect(t, "--out", out); code != exitInput || !strings.Contains(said, "is there already") {
 		t.Errorf("a file that is there: exit code %d, %s", code, said)
+	}
+}
+
+// The document has the names that docs/evidence.md gives, no time for a trigger
+// that was not there, and no name of the program's own.
+func TestCollectTellsProgramsWhatItWrote(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "case.tar.gz")
+	var stdout bytes.Buffer
+	if code, said := collectWith(t, &app{stdout: &stdout, json: true}, "--every", "100ms", "--for", "100ms", "--out", file); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(got))
+	want := []string{"bytes", "dropped_readings", "file", "from", "gaps", "interrupted", "readings", "servers", "to"}
+	if !slices.Equal(names, want) {
+		t.Errorf("it has %v, want %v", names, want)
+	}
+	if got["file"] != file || got["gaps"] == nil {
+		t.Errorf("file %v, gaps %v", got["file"], got["gaps"])
+	}
+	stdout.Reset()
+	if code, said := collectWith(t, &app{stdout: &stdout, json: true}, "--every", "100ms", "--for", "100ms", "--out", file, "--force", "--on-trigger", "memory.available >= 0"); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	if !strings.Contains(stdout.String(), `"triggered": "20`) {
+		t.Errorf("a trigger that held is not told: %s", stdout.String())
 	}
 }
 

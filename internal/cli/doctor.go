@@ -65,6 +65,11 @@ watched to its end.`,
 			if o.explain != "" && len(args) > 0 {
 				return badInput(errors.New("--explain prints the story of a mode and looks at nothing: leave the arguments out"))
 			}
+			for _, name := range []string{"for", "root", "watch", "from", "to", "repetition"} {
+				if o.explain != "" && cmd.Flags().Changed(name) {
+					return badInput(fmt.Errorf("--explain prints the story of a mode and looks at nothing: leave --%s out", name))
+				}
+			}
 			return a.doctor(cmd.Context(), args, o)
 		},
 	}
@@ -95,13 +100,18 @@ func (o *examination) given(name string, asJSON bool) error {
 	return nil
 }
 
+func (o *examination) checkFormat() error {
+	if o.format != "text" && o.format != "markdown" {
+		return fmt.Errorf("--format %s: it is text or markdown (--json for programs)", o.format)
+	}
+	return nil
+}
+
 // check says in one sentence what flags and arguments cannot be together.
 func (o *examination) check(args []string) error {
-	var err error
-	switch o.format {
-	case "text", "markdown":
-	default:
-		return fmt.Errorf("--format %s: it is text or markdown (--json for programs)", o.format)
+	err := o.checkFormat()
+	if err != nil {
+		return err
 	}
 	if o.window.From, err = instant("--from", o.from); err != nil {
 		return err
@@ -140,7 +150,7 @@ func instant(flag, text string) (time.Time, error) {
 
 func (a *app) doctor(ctx context.Context, args []string, o examination) error {
 	if o.explain != "" {
-		return a.explainMode(o.explain)
+		return a.explainMode(o)
 	}
 	if err := o.check(args); err != nil {
 		return badInput(err)
@@ -170,10 +180,21 @@ func ended(r *doctor.Report) error {
 	return nil
 }
 
-func (a *app) explainMode(name string) error {
-	mode, err := doctor.ParseMode(name)
+// explainMode prints the page of a mode, which is Markdown as it stands.
+func (a *app) explainMode(o examination) error {
+	mode, err := doctor.ParseMode(o.explain)
+	if err == nil {
+		err = o.checkFormat()
+	}
 	if err != nil {
 		return badInput(err)
+	}
+	if a.json {
+		parts, err := doctor.ExplainParts(mode)
+		if err != nil {
+			return broken(err)
+		}
+		return a.printDocument(parts, "  ")
 	}
 	text, err := doctor.Explain(mode)
 	if err != nil {

@@ -93,6 +93,9 @@ func TestDoctorRefusesWhatMakesNoSense(t *testing.T) {
 		"--from: it must not be empty":                   {"--from", "", dir},
 		"--repetition 0: it must be 1 or more":           {"--repetition", "0", dir},
 		"leave the arguments out":                        {"--explain", "oom-kill", dir},
+		"looks at nothing: leave --for out":              {"--explain", "oom-kill", "--for", "5s"},
+		"looks at nothing: leave --watch out":            {"--explain", "oom-kill", "--watch"},
+		"--format html: it is text or markdown":          {"--explain", "oom-kill", "--format", "html"},
 		"--format and --json exclude each other":         {"--format", "markdown", dir},
 	} {
 		code, _, said := examine(t, strings.Contains(want, "--json exclude"), args...)
@@ -129,6 +132,33 @@ func TestDoctorExplains(t *testing.T) {
 	code, out, _ := examine(t, false, "--explain", "swap-thrash")
 	if code != exitDone || !strings.HasPrefix(out, "# swap-thrash: ") {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// The page is Markdown as it stands; for programs it comes in its parts, of which
+// every mode has the same.
+func TestDoctorExplainsToPrograms(t *testing.T) {
+	_, page, _ := examine(t, false, "--explain", "swap-thrash")
+	if code, out, _ := examine(t, false, "--explain", "swap-thrash", "--format", "markdown"); code != exitDone || out != page {
+		t.Errorf("as markdown: exit code %d: %s", code, out)
+	}
+	for _, mode := range doctor.Modes() {
+		code, out, said := examine(t, true, "--explain", string(mode))
+		var e doctor.Explanation
+		if err := json.Unmarshal([]byte(out), &e); err != nil || code != exitDone {
+			t.Fatalf("exit code %d, %v: %s%s", code, err, out, said)
+		}
+		var headings []string
+		for _, s := range e.Sections {
+			headings = append(headings, s.Heading)
+			if s.Text == "" || strings.HasPrefix(s.Text, "#") {
+				t.Errorf("%s: %q has the text %q", mode, s.Heading, s.Text)
+			}
+		}
+		if e.Format != "brink-doctor-explain/1" || e.Mode != mode || e.Title == "" || strings.Contains(e.Title, "#") ||
+			strings.Join(headings, "|") != "What it is|How it comes about|What misleads|See it happen|Sources" {
+			t.Errorf("%s: %q, %q, %v", mode, e.Format, e.Title, headings)
+		}
 	}
 }
 

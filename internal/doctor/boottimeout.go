@@ -26,10 +26,11 @@ const (
 
 var bootTimeoutLoop = Rule{
 	Mode:  BootTimeoutLoop,
-	Needs: anyOf(evidence.HasServerLog),
+	Needs: anyOf(evidence.HasServerLog, evidence.HasPools),
 	Judge: func(l *look, a *answer) {
-		limit, told := l.workerLimit()
+		liveBoots(l, a)
 		for _, c := range l.crews() {
+			limit, told := c.limit(l)
 			lost := c.lostBooting(limit)
 			if len(lost) < bootRounds && !told {
 				lost = c.lostAlike()
@@ -101,19 +102,22 @@ func bootFinding(l *look, c *crew, lost []*life, limit time.Duration, told bool)
 	from, to := lost[0].boot.At, lost[len(lost)-1].timeout.At
 	f.between(from, to)
 	f.level(Observed, "boots and time-outs of the same workers stand in the server's log, round after round")
-	f.Cause = "gunicorn kills a worker that does not report within --timeout, and importing the app or filling its memory counts. Killing and booting again costs the machine the same memory and CPU once more, so that all boots get slower."
-	if told {
+	server, setting, preload := c.bootWords()
+	f.Cause = server + " kills a worker that does not report within " + setting + ", and importing the app or filling its memory counts. Killing and booting again costs the machine the same memory and CPU once more, so that all boots get slower."
+	if v := gone[len(gone)-1].Limit; v.Known {
+		f.see("the server's time-out", v)
+	} else if told {
 		f.see("--timeout", l.start().Timeout)
 	} else if d > time.Duration(bootLate*float64(limit))+bootSlack {
 		f.Cause += " The time-out was not seen; that all were given up after the same time tells what it is."
 		f.level(Inferred, "each worker was given up the same time after its boot; the limit itself was not seen")
-	} else {
+	} else if server == "gunicorn" {
 		f.Cause += " The time-out was not seen; " + lasting(limit) + " is gunicorn's default."
 	}
-	f.not("out of memory kill", "the SIGKILL comes from the master: WORKER TIMEOUT of the same worker stands before it")
+	f.not("out of memory kill", "the SIGKILL comes from the master: the time-out of the same worker stands before it in the log")
 	f.not("slow requests", "each was given up one time-out after its boot; a request would have come later")
-	f.Now = []string{"Raise --timeout above the time of a boot (600 while this lasts).", "Start the apps one after another, not together."}
-	f.Properly = []string{"Shorten the boot: load less at import, or --preload so that it is loaded once.",
+	f.Now = []string{"Raise " + setting + " above the time of a boot (600 while this lasts).", "Start the apps one after another, not together."}
+	f.Properly = []string{"Shorten the boot: load less at import, or " + preload + " so that it is loaded once.",
 		"Fewer workers: each imports the app and fills its memory again."}
 	f.Settle = []string{"How long one boot takes with the machine to itself.", "/proc/pressure/memory and swap traffic while it boots."}
 	return f

@@ -59,16 +59,34 @@ func inCausalOrder(findings []Finding) []Finding {
 		if i != firstOf(findings, f.Mode) {
 			return
 		}
-		for j, g := range findings {
-			if g.CausedBy == f.Mode {
-				add(j)
-			}
+		for _, j := range consequences(findings, f.Mode) {
+			add(j)
 		}
 	}
 	for i, f := range findings {
 		if f.CausedBy == "" {
 			add(i)
 		}
+	}
+	return ordered
+}
+
+// consequences are the places of what a mode has caused, in the order in which
+// these cause each other.
+func consequences(findings []Finding, mode Mode) []int {
+	var all, ordered []int
+	for i := range findings {
+		if findings[i].CausedBy == mode {
+			all = append(all, i)
+		}
+	}
+	for len(all) > 0 {
+		first := slices.IndexFunc(all, func(i int) bool {
+			return !slices.ContainsFunc(all, func(j int) bool { return slices.Contains(explains[findings[j].Mode], findings[i].Mode) })
+		})
+		first = max(first, 0)
+		ordered = append(ordered, all[first])
+		all = slices.Delete(all, first, first+1)
 	}
 	return ordered
 }

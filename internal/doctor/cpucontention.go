@@ -3,6 +3,7 @@ package doctor
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"brink/internal/evidence"
 )
@@ -39,8 +40,7 @@ func judgeContention(l *look, a *answer) {
 	if l.frozen() {
 		return
 	}
-	user := l.active(func(x *evidence.Activity) evidence.Value { return x.User })
-	system := l.active(func(x *evidence.Activity) evidence.Value { return x.System })
+	user, system := l.busiest()
 	steal := l.active(func(x *evidence.Activity) evidence.Value { return x.Steal })
 	use := user.Plus(system)
 	psi := stallOf(l.Case, func(r *evidence.Reading) evidence.Pressure { return r.PSI.CPU })
@@ -63,15 +63,14 @@ func judgeContention(l *look, a *answer) {
 			" of the time and hardly wait for disks ("+w.n("iowait", l.iowait())+"): a network file system or a driver does not answer.",
 			"Who hangs, and where: ps -eo pid,stat,wchan:32,comm, /proc/PID/stack as root, and hung tasks in the kernel's log.", &w)
 	case use.Below(cpuQuiet) && l.iowait().AtLeast(iowaitThrash):
-		var w words
-		a.note(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time, and wait for disks "+w.n("iowait", l.iowait())+" of it.", &w)
+		l.waitsForDisks(a)
 	case use.Known && use.Below(cpuQuiet):
 		var w words
 		a.fine(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time.", &w)
 	case psi.some.below(cpuWaits) && !use.Known:
 		var w words
 		text := "Tasks wait for a CPU " + w.n("PSI cpu some", psi.some.lately()) + " of the time"
-		if !psi.full.known() {
+		if !psi.full.known() && !fromRun(psi.some.lately()) {
 			text += "; that the file has no line full is normal before kernel 5.13"
 		}
 		a.fine(CPU, text+".", &w)
@@ -149,6 +148,11 @@ func contentionFinding(l *look, use, user, system, steal evidence.Value, psi sta
 		"Build outside the machine that serves."}
 	f.Settle = []string{"CPU time per process or cgroup over the same minute."}
 	return f
+}
+
+// fromRun reports whether a value is a run's, which keeps no file as it stands.
+func fromRun(v evidence.Value) bool {
+	return slices.ContainsFunc(v.From, func(s evidence.Source) bool { return strings.HasPrefix(s.Field, "samples.") })
 }
 
 // planCPU reads CpuPercentage of a plan.

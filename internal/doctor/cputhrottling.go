@@ -87,6 +87,9 @@ func throttledFinding(l *look, g *evidence.Cgroup, periods, throttled, stopped, 
 	switch {
 	case spanned && two && s.Seconds.Known && stopped.Known:
 		f.What += ", " + f.n("throttled time", stopped) + " in " + f.n("time between the readings", s.Seconds)
+		if stopped.Number > s.Seconds.Number*1e6 {
+			f.What += " (summed over the CPUs that it ran on)"
+		}
 	case stopped.Known:
 		f.What += ", " + f.n("throttled time", stopped) + " in all"
 	}

@@ -111,6 +111,7 @@ func Diagnose(c *evidence.Case) *Report {
 	}
 	r.Findings = inCausalOrder(r.Findings)
 	general(l, r)
+	r.consistent()
 	r.explained()
 	r.Unseen = unseen(c, silent)
 	if from, to := c.Interval(); !from.IsZero() {
@@ -118,6 +119,17 @@ func Diagnose(c *evidence.Case) *Report {
 	}
 	r.conclude()
 	return r
+}
+
+// consistent drops what is in order with the workers of an app of which a finding
+// says that it is not, for a pool whose workers are killed while they boot is idle,
+// and what looks bad about it and has its cause in that finding.
+func (r *Report) consistent() {
+	modes := []Mode{BootTimeoutLoop, WorkerTimeout, FailedStart, CrashLoop, RestartCascade, EventLoopBlocked, WorkerExhaustion}
+	told := func(c Check) bool {
+		return c.of != "" && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Subject == c.of && slices.Contains(modes, f.Mode) })
+	}
+	r.Good, r.Unsure = slices.DeleteFunc(r.Good, told), slices.DeleteFunc(r.Unsure, told)
 }
 
 // explained drops suspicions about memory where a finding says what is the

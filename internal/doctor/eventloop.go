@@ -33,7 +33,7 @@ var eventLoopBlocked = Rule{
 		evidence.HasServerLog, evidence.HasMetrics),
 	Judge: func(l *look, a *answer) {
 		for i := range l.Pools {
-			if p := &l.Pools[i]; p.Seen == evidence.PoolLive && isLoop(p) {
+			if p := &l.Pools[i]; p.Seen == evidence.PoolLive && isLoop(p) && !startedAnew(p) {
 				liveLoop(l, a, p)
 			}
 		}
@@ -53,6 +53,9 @@ func isLoop(p *evidence.Pool) bool {
 }
 
 func liveLoop(l *look, a *answer, p *evidence.Pool) {
+	if stoppedPool(a, p) {
+		return
+	}
 	queue := evidence.Known(0, evidence.Events)
 	for i := range p.Sockets {
 		queue = queue.Plus(p.Sockets[i].Queue)

@@ -33,7 +33,16 @@ func spinningLoop(l *look, a *answer) {
 		}
 		for j := range l.Processes {
 			p := &l.Processes[j]
-			if s.PID > 0 && p.PID != s.PID || s.PID == 0 && !loopProgram(p.Name) || !p.CPU.AtLeast(spinning) {
+			if s.PID > 0 && p.PID != s.PID || s.PID == 0 && !loopProgram(p.Name) {
+				continue
+			}
+			if isStopped(p.State) { // its share of the CPU may be that of its whole life
+				var w words
+				a.suspect(Workers, p.Name+" is stopped (state T), and its accept queue holds "+w.n("accept queue", s.Queue)+": a signal (SIGSTOP, ctrl-Z) or a debugger holds it.",
+					"Who stopped it. kill -CONT lets it go.", &w)
+				return
+			}
+			if !p.CPU.AtLeast(spinning) {
 				continue
 			}
 			a.found(l.spinFinding(s, p, lasts))

@@ -14,6 +14,9 @@ const (
 	// busyShare and queuedShare are in percent, of the workers and of the looks.
 	busyShare   = 95
 	queuedShare = 90
+	// freeShare: with fewer workers busy than this a queue that is there at every
+	// look is none that chance makes.
+	freeShare = 50
 	// ageOfService: the oldest request has waited this many times what a request
 	// takes. At 0.8 of four workers the mean wait is half of it.
 	ageOfService = 1.5
@@ -53,6 +56,10 @@ var workerExhaustion = Rule{
 			return
 		}
 		if f := probedPool(l); f != nil {
+			a.found(f)
+			return
+		}
+		if f := queuedAtProxy(l); f != nil {
 			a.found(f)
 			return
 		}
@@ -100,7 +107,10 @@ func judgePool(l *look, a *answer, p *evidence.Pool) *Finding {
 }
 
 func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
-	if isLoop(p) {
+	if isLoop(p) || startedAnew(p) {
+		return nil // eventLoopBlocked and bootTimeoutLoop judge them
+	}
+	if stoppedPool(a, p) {
 		return nil
 	}
 	looked := p.Looks >= gaugeLooks && p.Workers.Known && p.BusyShare.Known
@@ -113,16 +123,19 @@ func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
 	switch text := poolName(p) + ": of " + w.count("workers", p.Workers, "worker") + " " + w.n("busy share", p.BusyShare) + " were busy on average"; {
 	case p.Oldest.AtLeast(ageAlone) && !busy:
 		leftWaiting(a, p, looked)
+	case looked && ageless(p) && p.BusyShare.Below(freeShare) && p.Queued.Above(0) && p.QueuedShare.AtLeast(queuedShare):
+		a.suspect(Workers, text+", and yet something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks ("+w.n("queued", p.Queued)+" at the last): they may be starting, or stand still.",
+			"The server's own log, and brink watch --once as root.", &w)
 	case !looked:
 	case behind && ageless(p) && wholeRound(p):
 		a.cannotTell(Workers, text+", and something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks; for how long each has waited, unix sockets do not tell.",
 			"The times of requests (the access log), and what the proxy in front of it logs.", &w)
 	case p.QueuedShare.Known:
-		a.fine(Workers, text+", and something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks.", &w)
+		a.fineOf(p.Name, Workers, text+", and something waited in "+w.n("looks with a queue", p.QueuedShare)+" of the looks.", &w)
 	case busy:
 		a.suspect(Workers, text+"; what waits for them cannot be told.", "Its accept queue and connections: brink watch --once as root.", &w)
 	default:
-		a.fine(Workers, text+".", &w)
+		a.fineOf(p.Name, Workers, text+".", &w)
 	}
 	return nil
 }
@@ -147,6 +160,7 @@ func leftWaiting(a *answer, p *evidence.Pool, looked bool) {
 		text += "; what its workers do cannot be told."
 	}
 	a.suspect(Workers, text, "The server's own log, and brink watch --once as root.", &w)
+	a.unsure[len(a.unsure)-1].of = p.Name
 }
 
 // wholeRound reports whether as many requests are queued as are served at once.

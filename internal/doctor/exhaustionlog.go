@@ -154,24 +154,6 @@ func (l *look) limitLines(p *evidence.Pool) []*evidence.Event {
 	return found
 }
 
-func loggedAdvice(l *look, f *Finding, p *evidence.Pool) {
-	f.Cause = "Every worker holds a request. What holds them (a slow backend, long work, or simply more requests than the pool is made for) is not in this log."
-	f.not("a fault of the proxy or the network", "the requests arrive; there is nobody to take them")
-	if p.Server == "Tomcat" {
-		f.not("too much traffic", "threads that all wait for a database look the same at two users; the log does not tell how many came")
-		f.Now = []string{"Take a thread dump (jstack) while it lasts: what all threads wait for, and whether it is a connection pool or a database."}
-		f.Properly = []string{"Bound and pool the connections to the backend, and give them time-outs.", "A larger pool of threads helps only if they compute; if they wait, more of them wait."}
-	} else {
-		f.Now = []string{"Find what the requests wait for: the slow log (request_slowlog_timeout), py-spy dump, the backend's own state."}
-		f.Properly = []string{"If they wait rather than compute, more workers or threads: measure the memory of one, and let workers × that fit beside everything else.",
-			"Time-outs for calls to backends; long work out of requests."}
-	}
-	f.Settle = []string{"A stack of every worker at the same moment.", "Requests per second and their times in the same minutes."}
-	if c := l.poolConfig(p.Name); c != nil {
-		f.see("pm.max_children", c.MaxChildren)
-	}
-}
-
 // poolConfig is the configuration of a pool, nil if none was seen.
 func (l *look) poolConfig(name string) *evidence.PoolConfig {
 	for i := range l.Config.Pools {
@@ -193,12 +175,7 @@ func atLimit(l *look) *Finding {
 	if last.Reason == evidence.MaxConnections {
 		return fullDatabase(limit)
 	}
-	p := &evidence.Pool{Server: "The server", Name: last.App}
-	for i := range l.Logs {
-		if l.Logs[i].File == last.From.File {
-			p.Server = l.Logs[i].As
-		}
-	}
+	p := &evidence.Pool{Server: cmp.Or(l.writer(last), "The server"), Name: last.App}
 	f := &Finding{Subject: last.App}
 	f.What = strings.TrimSpace(p.Server+" "+p.Name) + " has reached its limit of workers"
 	if last.Limit.Known {
@@ -229,7 +206,11 @@ func behindQueue(l *look, full []*evidence.Event) *Finding {
 		" wait, and it says so in " + f.count("lines", countOf(full), "line") + "."
 	f.between(stretch(full))
 	f.level(Inferred, "a queue that stays full behind a backlog of that size; the workers themselves were not seen")
-	loggedAdvice(l, f, &evidence.Pool{})
+	p := &evidence.Pool{Server: l.writer(last), Name: last.App}
+	if n := l.workersOf(last); n.Known {
+		f.What += " It has " + f.count("workers", n, "worker") + "."
+	}
+	loggedAdvice(l, f, p)
 	f.not("a backlog that is too small", "a longer queue only makes requests wait longer")
 	return f
 }
@@ -240,12 +221,8 @@ const starvedLines = 3
 // waitingInside judges what waits for something inside the app: a connection of
 // a pool, or a thread.
 func waitingInside(l *look) *Finding {
-	var late, starved []*evidence.Event
-	for _, e := range l.EventsOf(evidence.ClientTimeout) {
-		if strings.Contains(e.Reason, "from the pool") {
-			late = append(late, e)
-		}
-	}
+	var starved []*evidence.Event
+	late := l.connectionWaits()
 	for _, e := range l.EventsOf(evidence.AppError) {
 		if e.Reason == "thread pool starvation" {
 			starved = append(starved, e)
@@ -261,21 +238,9 @@ func waitingInside(l *look) *Finding {
 		f.Properly = []string{"If they wait rather than compute, more threads (--threads); time-outs for calls to backends."}
 		f.not("a burst", "the queue was there from the first of these lines to the last")
 	case len(late) > 0:
-		e := late[len(late)-1]
-		f.What = "Requests wait for a connection to the database and get none: " + f.count("connection time-outs", countOf(late), "time-out")
-		if e.Elapsed.Known {
-			f.What += ", each after " + f.n("waited", e.Elapsed)
-		}
-		if e.Limit.Known {
-			f.What += ", from a pool of " + f.n("pool size", e.Limit)
-		}
-		if most := deepest(late).Queue; most.Known {
-			f.What += ", for which up to " + f.n("waiting for a connection", most) + " wait at once"
-		}
-		f.What += "."
-		f.Cause = "All connections of the pool are in use: queries that take long, connections that are not given back, or more workers than connections."
-		f.Now = []string{"See which queries run (the database's list of sessions), and how long."}
-		f.Properly = []string{"Give queries a time-out; find the code that keeps connections.", "More connections only if the database has room for them: instances × pool must stay below its maximum."}
+		f.What = connectionText(f, late)
+		f.Cause = connectionCause
+		f.Now, f.Properly = connectionNow(), connectionProperly()
 		f.not("a database that cannot be reached", "a connection from the pool was waited for, not a connect")
 	case len(starved) >= starvedLines:
 		f.What = "The thread pool is starved, by the server's own word, in " + f.count("lines", countOf(starved), "line") + "."

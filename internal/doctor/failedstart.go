@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,9 +15,7 @@ var failedStart = Rule{
 	Needs: anyOf(evidence.HasPlatformLog, evidence.HasServerLog, evidence.HasContainers),
 	Judge: func(l *look, a *answer) {
 		neverRan(l, a)
-		if f := refusedProbe(l); f != nil {
-			a.found(f)
-		}
+		judgeRefusals(l, a)
 		for _, t := range l.tries() {
 			judgeStart(l, a, t)
 		}
@@ -44,7 +43,7 @@ func judgeStart(l *look, a *answer, t *try) {
 		var w words
 		a.note(Starts, "The app could not be loaded at some time ("+w.count("load failures", countOf(slices.Concat(t.failed, t.inUse)), "line")+"), and listened again later.", &w)
 	case len(t.failed) > 0:
-		a.found(loadFailure(t))
+		a.found(loadFailure(l, t))
 	case len(t.inUse) > 0:
 		a.found(portTaken(t))
 	case len(t.pull) > 0:
@@ -56,7 +55,7 @@ func judgeStart(l *look, a *answer, t *try) {
 	}
 }
 
-func loadFailure(t *try) *Finding {
+func loadFailure(l *look, t *try) *Finding {
 	f := &Finding{Subject: t.app}
 	last := t.failed[len(t.failed)-1]
 	f.What = "The app cannot be loaded: " + f.count("load failures", countOf(t.failed), "line") + " of the server's log"
@@ -66,12 +65,24 @@ func loadFailure(t *try) *Finding {
 	f.What += "."
 	f.between(stretch(t.failed))
 	f.level(Observed, "the server's own log says so")
-	f.Cause = "An import, a setting or a module name that is wrong, or a file that is missing: gunicorn's codes 3 and 4 mean that a worker or the app could not be loaded."
-	f.not("too little memory", "that would be a signal, not an exit code")
+	f.Cause = "An import, a setting or a module name that is wrong, or a file that is missing."
+	if last.Code.Known {
+		f.Cause = strings.TrimSuffix(f.Cause, ".") + ": gunicorn's codes 3 and 4 mean that a worker or the app could not be loaded."
+	}
+	f.not("too little memory", "that would be a signal, and no error that the program prints")
 	f.not("a slow start", "it ended by itself")
-	f.Now = []string{"Read the lines above in the same log: the exception names the file."}
-	f.Properly = []string{"Start the same image with the same command elsewhere before it is deployed."}
+	f.Now = []string{"Read the lines around these in the same log: the exception names the file."}
 	f.Settle = []string{"The traceback in the console log."}
+	e := last
+	if e.Error == "" {
+		e = l.lastError(cmp.Or(last.App, t.app), last.At)
+	}
+	if e != nil {
+		f.What += quoted(e)
+		f.Now = []string{"Provide what that line names, or correct the name."}
+		f.Settle = []string{"One start after that was put right."}
+	}
+	f.Properly = []string{"Start the same image with the same command elsewhere before it is deployed."}
 	return f
 }
 
@@ -125,15 +136,21 @@ func earlyExit(l *look, t *try) *Finding {
 	f.between(stretch(slices.Concat(t.waits, t.exits)))
 	f.level(Observed, "the platform's own log says that the container has exited")
 	f.Cause = "A crash or a program that is done at once: a wrong start command, an import error, a missing setting. The platform's log does not say which."
+	f.Now = []string{"Read the console log (docker log of the app itself) of those seconds."}
+	f.Settle = []string{"The app's console log and its exit code."}
+	if e := l.lastError(t.app, last.At); e != nil {
+		f.What += quoted(e)
+		f.Cause = "It cannot run with what it is given; that line says what is wrong or missing."
+		f.Now = []string{"Provide what that line names, or correct the name."}
+		f.Settle = []string{"One start after that was put right."}
+	}
 	limit, _ := l.startLimit()
 	if lasted.Below(limit.Number) {
 		f.not("a start that took too long", "it ended after "+f.n("lasted", lasted)+", well before any limit")
 	} else if !lasted.Known {
 		f.not("a start that took too long", "the container ended by itself; the platform did not end it")
 	}
-	f.Now = []string{"Read the console log (docker log of the app itself) of those seconds."}
 	f.Properly = []string{"Start the same image with the same command and settings elsewhere."}
-	f.Settle = []string{"The app's console log and its exit code."}
 	return f
 }
 
@@ -244,63 +261,4 @@ func neverAnswered(l *look, t *try, listens bool, doors []door) *Finding {
 		"Raising the limit helps only who comes to listen later."}
 	f.Settle = []string{"The console log of the same minutes, and ss -ltn."}
 	return f
-}
-
-// refusedOften: a health check that is refused a few times is a start; one that
-// is refused until it kills, or this often, found nobody.
-const refusedOften = 5
-
-// refusedProbe judges health checks that find nobody listening.
-func refusedProbe(l *look) *Finding {
-	var refused []*evidence.Event
-	for _, e := range l.EventsOf(evidence.ProbeFailed) {
-		if e.Reason == "refused" {
-			refused = append(refused, e)
-		}
-	}
-	n := countOf(refused)
-	if len(refused) == 0 || len(probeKills(l)) == 0 && !n.AtLeast(refusedOften) || len(l.EventsOf(evidence.OOMKill, evidence.PodOOMKilled)) > 0 {
-		return nil
-	}
-	last := refused[len(refused)-1]
-	f := &Finding{Subject: last.App}
-	f.What = "The health check finds nobody listening"
-	if last.Port > 0 {
-		f.n("port asked", evidence.Known(float64(last.Port), evidence.NoUnit, last.From))
-		f.What += " on port " + strconv.Itoa(last.Port)
-	}
-	f.What += ": it was refused " + f.count("refused checks", n, "time")
-	if kills := probeKills(l); len(kills) > 0 {
-		f.What += ", and the platform ends the container for it"
-	}
-	f.What += "."
-	if doors := l.doors(&try{listens: l.EventsOf(evidence.Listening)}); elsewhere(doors, last.Port) {
-		f.What += " The app listens on port " + portNames(f, doors) + " instead."
-	}
-	f.between(stretch(refused))
-	f.level(Observed, "the platform's own events say so; why nobody listens, they do not say")
-	f.Cause = "The app listens on another port or on loopback, has not come to listen yet, or has ended."
-	f.not("a process that is too slow to answer", "a refusal is immediate: the kernel has no socket to give it to")
-	f.Now = []string{"Compare the check's port with the port in the app's log (ss -ltn inside the container).", "If the start takes long, give it a startup probe."}
-	f.Properly = []string{"Take port and check from one setting."}
-	f.Settle = []string{"The app's log, and ss -ltn inside the container."}
-	return f
-}
-
-// fewDoors: with more of them, nothing tells which is the app's.
-const fewDoors = 3
-
-// elsewhere reports whether the places where something listens are few, and none
-// is the port that is asked.
-func elsewhere(doors []door, asked int) bool {
-	return asked > 0 && len(doors) > 0 && len(doors) <= fewDoors && !slices.ContainsFunc(doors, func(d door) bool { return d.port == asked })
-}
-
-func portNames(f *Finding, doors []door) string {
-	var names []string
-	for _, d := range doors {
-		f.n("port listened on", evidence.Known(float64(d.port), evidence.NoUnit, d.from))
-		names = append(names, strconv.Itoa(d.port))
-	}
-	return strings.Join(names, ", ")
 }

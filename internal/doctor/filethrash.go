@@ -110,6 +110,10 @@ func cgroupFileThrash(l *look, a *answer, path string) {
 	}
 	get := cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.RefaultFile })
 	rate, total := l.rate(get), g.Memory.RefaultFile
+	if !total.Known {
+		cgroupMajorFaults(l, a, g, path)
+		return
+	}
 	filePages := g.Memory.File.Over(evidence.Known(usualPage, evidence.Bytes))
 	if !rate.AtLeast(refaultThrash) && (rate.Known || !total.Over(filePages).AtLeast(rereadTimes)) {
 		return
@@ -129,6 +133,13 @@ func cgroupFileThrash(l *look, a *answer, path string) {
 	if hits.Above(0) {
 		f.What += " It ran into the limit " + f.count("memory.events max", hits, "time") + "."
 	}
+	cgroupThrashText(l, f, g)
+	f.Settle = []string{"memory.pressure of the cgroup.", "workingset_refault_file in its memory.stat, read twice."}
+	a.found(f)
+}
+
+// cgroupThrashText is what holds of every cgroup that thrashes at its limit.
+func cgroupThrashText(l *look, f *Finding, g *evidence.Cgroup) {
 	f.Cause = "What runs in it needs more than its limit. It pays with disk reads, and whoever shares the disk pays as well."
 	if l.load1().Known {
 		f.not("CPU overload of the host", "a load of "+f.n("load", l.load1())+" counts tasks that wait for these reads too")
@@ -137,8 +148,6 @@ func cgroupFileThrash(l *look, a *answer, path string) {
 		f.not("memory is no problem since nothing was killed", "as long as some file page can be evicted, the kernel evicts instead of killing")
 	}
 	fileAdvice(f)
-	f.Settle = []string{"memory.pressure of the cgroup.", "workingset_refault_file in its memory.stat, read twice."}
-	a.found(f)
 }
 
 func fileAdvice(f *Finding) {

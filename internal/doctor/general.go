@@ -44,9 +44,11 @@ func (l *look) requested() requestsSeen {
 	return s
 }
 
-// general says what belongs to no mode: errors that nothing explains.
+// general says what belongs to no mode: errors that nothing explains, and what was
+// refused.
 func general(l *look, r *Report) {
 	proxied(l, r)
+	refused(l, r)
 	s := l.requested()
 	if s.all.Number == 0 {
 		return
@@ -91,6 +93,17 @@ func proxied(l *look, r *Report) {
 	} else {
 		a.suspect(Traffic, "The server behind the proxy did not answer in time, or broke off, "+w.count("late upstream", countOf(late), "time")+".",
 			"What its workers did in the same seconds: brink watch, its own log, its backends.", &w)
+	}
+	r.Unsure = append(r.Unsure, a.unsure...)
+}
+
+// refused says which metrics were not judged, since they hold what they cannot be.
+func refused(l *look, r *Report) {
+	a := &answer{}
+	for _, g := range l.Gaps {
+		if g.What == evidence.HasMetrics && g.Why == evidence.Implausible {
+			a.cannotTell(Source, g.Detail+".", "The same metric as an average, one series for each instance.", nil)
+		}
 	}
 	r.Unsure = append(r.Unsure, a.unsure...)
 }

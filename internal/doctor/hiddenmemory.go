@@ -40,9 +40,8 @@ func judgeHiddenMemory(l *look, a *answer) {
 	}
 	low := l.headroom.Below(lowHeadroom)
 	stuck := kind == "tmpfs" && l.noSwap() && l.headroom.Below(shmemHeadroom)
-	calm := l.stall.some.below(somePressure)
-	if kind == arcKind && low && (calm || l.headroom.AtLeast(2)) {
-		low = false // it gives memory back, late but surely
+	if kind == arcKind && l.arcGivesWay() {
+		low = false
 	}
 	idle := kind == "huge pages" && l.idlePool()
 	var w words
@@ -58,8 +57,7 @@ func judgeHiddenMemory(l *look, a *answer) {
 	f.over(l)
 	f.level(Observed, "both figures stand in one reading; how they came about is not in it")
 	if idle && !low {
-		f.What += " Of swap " + f.n("swap used", l.swapUsed()) + " is in use; the free huge pages would hold all of that."
-		f.level(Inferred, "memory had to be swapped out beside a pool that nobody uses; that it was for want of that memory follows from both")
+		l.missedPool(f)
 	}
 	hiddenCause(f, kind, l)
 	if free := l.swapFree(); free.AtLeast(50) {
@@ -77,22 +75,11 @@ func restOf(kind string) string {
 	return "all memory"
 }
 
-// idlePool reports whether huge pages that nobody uses take memory that is
-// missed: most of swap is in use, and would fit into them.
-func (l *look) idlePool() bool {
-	free := l.pool(l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.HugePagesFree }))
-	total := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemTotal })
-	return free.PercentOf(total).AtLeast(hiddenLarge) && l.headroom.Below(shmemHeadroom) &&
-		l.swapFree().Below(50) && free.Minus(l.swapUsed()).Above(0)
-}
-
 // swapUsed is how much of swap is in use.
 func (l *look) swapUsed() evidence.Value {
 	return l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SwapTotal }).
 		Minus(l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SwapFree }))
 }
-
-const arcKind = "ZFS ARC"
 
 // hiddenPart finds the largest such part, and its share of MemTotal.
 func (l *look) hiddenPart() (string, evidence.Value) {
@@ -104,7 +91,7 @@ func (l *look) hiddenPart() (string, evidence.Value) {
 		{"tmpfs", l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.Shmem })},
 		{"huge pages", l.hugePages()},
 		{"kernel slab", l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SUnreclaim })},
-		{arcKind, l.Latest(func(r *evidence.Reading) evidence.Value { return r.ZFS.Size })},
+		{arcKind, l.arc()},
 		{"unaccounted memory", l.unaccounted()},
 	}
 	kind, most := "", evidence.Missing(evidence.NotSeen, "no part is known")
@@ -138,7 +125,7 @@ func (l *look) unaccounted() evidence.Value {
 	if huge := l.hugePages(); huge.Known {
 		rest = rest.Minus(huge)
 	}
-	if arc := l.Latest(func(r *evidence.Reading) evidence.Value { return r.ZFS.Size }); arc.Known {
+	if arc := l.arc(); arc.Known {
 		rest = rest.Minus(arc)
 	}
 	if l.view() == evidence.ViewMixed {
@@ -162,9 +149,9 @@ func (l *look) hiddenText(kind string, part evidence.Value, w *words) string {
 		pages := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.HugePagesTotal })
 		return w.n("huge pages", l.hugePages()) + " (" + share + " of memory) is set aside for " + w.count("HugePages_Total", pages, "huge page") + "."
 	case arcKind:
-		arc := l.Latest(func(r *evidence.Reading) evidence.Value { return r.ZFS.Size })
+		arc := l.arc()
 		text := "The cache of ZFS holds " + w.n("ARC size", arc) + " (" + share + " of memory), outside processes, page cache and slab"
-		if least := l.Latest(func(r *evidence.Reading) evidence.Value { return r.ZFS.Min }); least.Known {
+		if least := l.arcLeast(); least.Known {
 			text += "; it may shrink to " + w.n("ARC minimum", least) + ", but slowly"
 		}
 		return text + "."

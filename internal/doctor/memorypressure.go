@@ -11,6 +11,9 @@ const (
 	lowHeadroom = 10
 	// noHeadroom: what is left is about the kernel's own reserves.
 	noHeadroom = 5
+	// reserves: below this share not even those are whole (the low watermark is
+	// one to two percent of a usual machine), and no cache gives way in time.
+	reserves = 2
 	// somePressure is in percent of time in which some task waited for memory.
 	// The published peak is 5.79 over five minutes, called significant; 7 was
 	// read on a plan that still started apps at once, 19 where starts slowed.
@@ -49,11 +52,11 @@ var memoryPressure = Rule{
 
 func machinePressure(l *look, a *answer) {
 	direct := l.rate(vmstat(func(v *evidence.Vmstat) evidence.Value { return v.PgscanDirect }))
-	stalled := l.stall.some.lasts(somePressure) || l.stall.full.lasts(fullThrash)
+	stalled := l.stalled()
 	hidden, part := l.hiddenPart()
 	low := l.headroom.Below(lowHeadroom)
 	reclaims := direct.AtLeast(directReclaim) || l.kswapd().AtLeast(kswapdBusy)
-	empty := l.headroom.Below(noHeadroom) && !(l.stall.some.below(somePressure) && hidden != "" && part.AtLeast(hiddenLarge))
+	empty := l.headroom.Below(noHeadroom) && !(l.arcFills() && l.headroom.AtLeast(reserves)) && !(l.stall.some.below(somePressure) && hidden != "" && part.AtLeast(hiddenLarge))
 	switch {
 	case stalled && (low || reclaims || !l.headroom.Known), low && reclaims && !l.stall.some.below(1), empty:
 		a.found(l.pressureFinding(direct, stalled, reclaims))
@@ -158,6 +161,11 @@ func (l *look) enough(a *answer) {
 	if l.headroom.Below(lowHeadroom) {
 		if l.stall.some.below(1) {
 			a.fine(Memory, text+", which is little, but nothing waits for it ("+w.n("PSI memory some", l.stall.some.lately())+").", &w)
+			return
+		}
+		if arc := l.arc(); l.arcFills() {
+			a.cannotTell(Memory, text+"; beside that the cache of ZFS may give back "+w.n("ARC to give back", arc.Minus(orZero(l.arcLeast())))+
+				", later than tasks ask for it.", "/proc/pressure/memory: whether anything waits for memory.", &w)
 			return
 		}
 		a.suspect(Memory, text+", which is little.", "/proc/pressure/memory, and /proc/vmstat twice: whether anything waits for memory.", &w)
@@ -285,8 +293,11 @@ func cgroupRoom(a *answer, g *evidence.Cgroup, used evidence.Value) {
 		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit, but only "+w.n("anonymous memory", stuck)+" ("+w.n("anonymous share", anon)+
 			") of that cannot be freed; the rest is cache. That is in order unless refaults or major faults grow.", &w)
 	default:
-		a.suspect(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit of "+w.n("limit", limit.Value)+".",
-			"memory.stat (how much is anonymous), memory.events and memory.pressure of it.", &w)
+		settle := "memory.stat (how much is anonymous), memory.events and memory.pressure of it."
+		if anon.Known {
+			settle = "memory.stat a second time (pgmajfault, workingset_refault), and how often it runs into the limit (memory.events, memory.failcnt)."
+		}
+		a.suspect(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit of "+w.n("limit", limit.Value)+".", settle, &w)
 	}
 }
 

@@ -98,7 +98,7 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 	f.What += "."
 	if last.AnonRSS.Known {
 		f.What += " It held " + f.n("anon-rss", last.AnonRSS)
-		if limit := l.memoryLimit(); limit.Known && last.OOMGlobal != evidence.Yes {
+		if limit := last.MemoryLimit.Else(l.memoryLimit()); limit.Known && last.OOMGlobal != evidence.Yes {
 			f.What += " of a limit of " + f.n("limit", limit)
 		}
 		f.What += "."
@@ -109,7 +109,7 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 	f.level(Observed, "the kernel's own log says so")
 	switch last.OOMGlobal {
 	case evidence.Yes:
-		f.Cause = "The machine's memory and swap were used up; the kernel takes the process with the highest score, which need not be the one that grew."
+		f.Cause = globalCause(l, f, last)
 	case evidence.No:
 		f.Cause = "What runs in the cgroup needs more than its limit. Only the cgroup is short of memory, not the machine."
 	default:
@@ -117,7 +117,11 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 	}
 	f.not("a crash of the program", "the kernel's line names the killer")
 	l.blindPlatform(f)
-	oomAdvice(l, f)
+	if last.OOMGlobal == evidence.Yes {
+		globalAdvice(l, f)
+	} else {
+		oomAdvice(l, f)
+	}
 	f.Settle = []string{"Memory of each process over the hour before: which one grew."}
 	return f
 }
@@ -256,6 +260,7 @@ func counterKill(l *look, path string, count evidence.Value) *Finding {
 	if len(l.Readings) < 2 {
 		f.Span = "at some time since the cgroup was made"
 	}
+	l.deathsOf(f, count)
 	f.Cause = "What runs in the cgroup needs more than its limit."
 	f.not("a machine that is out of memory", "the counter is of kills at the cgroup's own limit")
 	oomAdvice(l, f)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"brink/internal/evidence"
 )
@@ -81,6 +82,55 @@ func TestARequestThatNobodyTakesIsNotHealthy(t *testing.T) {
 		if len(r.Findings) > 0 || r.Verdict != Unknown || len(r.Unsure) == 0 {
 			t.Errorf("%s: %s, %v, want no finding and no verdict", name, r.Verdict, modesFound(r))
 		}
+	}
+}
+
+// Behind a unix socket nothing tells the age of what waits. That it is there at every
+// look although workers are free is no finding, and not in order either; at a use
+// of 0.5 something waits in 12 % of looks.
+func TestAUnixQueueBeforeFreeWorkersIsNotHealthy(t *testing.T) {
+	for _, c := range []struct {
+		busy, queuedShare float64
+		good              bool
+	}{{0, 100, false}, {20, 100, false}, {50, 12, true}, {0, 0, true}, {80, 42, true}} {
+		p := live("gunicorn sync", 2, c.busy, min(c.queuedShare, 3), c.queuedShare, -1, -1)
+		p.Sockets = []evidence.Listener{{Address: "/run/u.sock", Unix: true, Queue: p.Queued, Backlog: evidence.Known(2048, evidence.Events, p.From)}}
+		r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}})
+		if good := slices.ContainsFunc(r.Good, func(k Check) bool { return k.Area == Workers }); len(r.Findings) > 0 || good != c.good {
+			t.Errorf("busy %v %%, queued in %v %% of looks: %v, in order %v, want %v", c.busy, c.queuedShare, modesFound(r), good, c.good)
+		}
+	}
+}
+
+// Of a run, whose pools are called as the apps are, the pool of an app whose workers
+// are given up while they boot looks idle. It is not in order; that of another app
+// is.
+func TestThePoolOfAnAppInABootLoopIsNotInOrder(t *testing.T) {
+	c := &evidence.Case{}
+	for _, app := range []string{"looping", "well"} {
+		p := live("gunicorn sync", 1, 1, 0, 3, -1, 0.1)
+		p.Name = app
+		c.Pools = append(c.Pools, p)
+	}
+	start := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+	for i := range 3 {
+		at := start.Add(time.Duration(i) * 31 * time.Second)
+		for kind, later := range map[evidence.EventKind]time.Duration{evidence.WorkerBoot: 0, evidence.WorkerTimeout: 30 * time.Second} {
+			c.Events = append(c.Events, evidence.Event{Kind: kind, App: "looping", PID: 10 + i, At: at.Add(later), Origin: evidence.FromServer, From: evidence.Source{File: "log", Line: i + 1}})
+		}
+	}
+	slices.SortFunc(c.Events, func(a, b evidence.Event) int { return a.At.Compare(b.At) })
+	c.Logs = []evidence.Log{{File: "log", As: "gunicorn", Origin: evidence.FromServer}}
+	r := Diagnose(c)
+	if f := r.Finding(BootTimeoutLoop); f == nil || f.Subject != "looping" {
+		t.Fatalf("found: %v", modesFound(r))
+	}
+	text := ""
+	for _, k := range r.Good {
+		text += k.Text + "\n"
+	}
+	if contains(text, "looping") || !contains(text, "gunicorn sync well") {
+		t.Errorf("in order: %s", text)
 	}
 }
 

@@ -167,7 +167,7 @@ var crashLoop = Rule{
 func judgeCrashLoop(l *look, a *answer) {
 	ends, together := l.ends(), l.rounds()
 	names := slices.Sorted(maps.Keys(ends))
-	found := false
+	var found []string
 	for _, name := range names {
 		list := ends[name]
 		backOff := slices.ContainsFunc(list, func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
@@ -175,9 +175,10 @@ func judgeCrashLoop(l *look, a *answer) {
 			continue
 		}
 		a.found(loopFinding(l, name, list))
-		found = true
+		found = append(found, name)
 	}
-	if found {
+	if len(found) > 0 {
+		otherLoops(l, a, found)
 		return
 	}
 	if f := ownHeap(l); f != nil {
@@ -190,8 +191,8 @@ func judgeCrashLoop(l *look, a *answer) {
 			return
 		}
 	}
-	for i := range l.Containers {
-		judgeRestarts(l, a, &l.Containers[i])
+	for _, c := range l.distinctContainers() {
+		judgeRestarts(l, a, c)
 	}
 }
 
@@ -326,23 +327,14 @@ func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 	}
 	real := slices.DeleteFunc(slices.Clone(ends), func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
 	f.What += " is started and ends again and again"
-	if len(real) > 0 {
-		f.What += " (" + f.count("ends", countOf(real), "end") + " here"
-		if code := real[len(real)-1].Code; code.Known {
-			f.What += ", the last with exit code " + f.n("exit code", code)
-		}
-		f.What += ")"
-		if n := real[len(real)-1].Counter; n.Known {
-			f.What += ", " + f.count("restart counter", n, "time") + " by the platform's own count"
-		}
-	}
+	f.What += countedEnds(l, f, name, real)
 	if len(real) < len(ends) {
 		f.What += "; the platform waits longer before each new start (back-off)"
 	}
 	f.What += "."
 	f.between(stretch(ends))
 	f.level(Observed, "the platform's own log has the ends")
-	loopCause(l, f)
+	loopCause(l, f, ends[len(ends)-1].At)
 	if len(real) > 0 {
 		neverSetUp(f, real[len(real)-1])
 	}
@@ -360,33 +352,6 @@ func containerLoop(l *look, c *evidence.Container) *Finding {
 	f.What += lastEnd(c, &f.words) + "."
 	f.Span = "in all since it was made; how often now is not told"
 	f.level(Observed, "the platform counts it")
-	loopCause(l, f)
+	loopCause(l, f, c.Finished)
 	return f
-}
-
-func loopCause(l *look, f *Finding) {
-	if kills := probeKills(l); len(kills) > 0 || len(probeTimeouts(l)) > 0 {
-		f.Cause = "Its health check ends it: the process lives and does not answer in time."
-		if len(probeTimeouts(l)) == 0 {
-			f.Cause = "Its health check ends it: the check is refused or answered with an error."
-		}
-		f.not("a crash of the code", "the platform ends it after failed health checks")
-		f.Now = []string{"Give the health check a longer time-out and more failures, and a startup probe."}
-		f.Properly = []string{"Find what keeps it from answering: CPU quota, busy workers, a blocked loop."}
-		f.Settle = []string{"cpu.stat (nr_throttled) and the workers' state while the health check fails."}
-		return
-	}
-	if slices.ContainsFunc(l.Containers, func(c evidence.Container) bool { return c.LastExitCode.Known && c.LastExitCode.Number == 137 }) {
-		f.Cause = "It was ended by SIGKILL (exit code 137): for want of memory, or because it did not end in time when it was told to."
-		f.not("an exception in the program", "that would leave another exit code")
-		f.Now = []string{"Look for an OOM kill in the kernel log of the node, and for failed health checks in the events."}
-		f.Properly = []string{"Set the memory limit by the peak; let the program end on SIGTERM."}
-		f.Settle = []string{"The kernel log of the node at the time of the end."}
-		return
-	}
-	f.Cause = "It ends by itself; why is not in this evidence."
-	f.not("a start that is too slow", "it ends; it is not waited for")
-	f.Now = []string{"Read the last lines of the app's own log before each end."}
-	f.Properly = []string{"Start the same image with the same command and settings elsewhere."}
-	f.Settle = []string{"The app's own log, its exit code, and the kernel log for OOM kills."}
 }

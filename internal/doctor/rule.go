@@ -72,6 +72,8 @@ type Check struct {
 	Settle string `json:"settle,omitempty"`
 	// suspicious checks forbid the verdict healthy.
 	suspicious bool
+	// of is the app that the check is about, where it has a name.
+	of string
 }
 
 // answer is what a rule says.
@@ -95,6 +97,12 @@ func (a *answer) found(f *Finding) {
 // fine says that something was looked at and is in order.
 func (a *answer) fine(area Area, text string, w *words) {
 	a.good = append(a.good, check(area, text, w))
+}
+
+// fineOf says the same of an app, unless another rule finds something about it.
+func (a *answer) fineOf(app string, area Area, text string, w *words) {
+	a.fine(area, text, w)
+	a.good[len(a.good)-1].of = app
 }
 
 // note says something to know.

@@ -46,35 +46,17 @@ func judgeSlowStart(l *look, a *answer, t *try) {
 	}
 	first, last := took[0], took[len(took)-1]
 	switch {
-	case last.AtLeast(slowBoot):
-		a.found(slowButUp(l, t, last))
-	case len(took) >= 2 && last.Number >= startGrowth*first.Number && last.Number-first.Number >= startGrown:
-		f := slowButUp(l, t, last)
-		f.What = "Starts of the app take longer and longer: " + f.n("start time", last) + " where they took " + f.n("start time, first", first) + "."
+	case last.took.AtLeast(slowBoot):
+		f := slowButUp(l, t, last.took)
+		f.see("elapsed time, as last told", last.told)
+		a.found(f)
+	case len(took) >= 2 && last.took.Number >= startGrowth*first.took.Number && last.took.Number-first.took.Number >= startGrown:
+		f := slowButUp(l, t, last.took)
+		f.What = "Starts of the app take longer and longer: " + f.n("start time", last.took) + " where they took " + f.n("start time, first", first.took) + "."
+		f.see("elapsed time, as last told", last.told)
+		f.see("elapsed time, as first told", first.told)
 		a.found(f)
 	}
-}
-
-// took is how long each start took until the app was ready, as far as the lines
-// tell.
-func (t *try) took() []evidence.Value {
-	var all []evidence.Value
-	var before *evidence.Event
-	for _, up := range t.ready {
-		v := up.Elapsed
-		for _, e := range t.waits {
-			if e.At.After(up.At) || before != nil && !e.At.After(before.At) {
-				continue
-			}
-			if e.Elapsed.Known && (!v.Known || e.Elapsed.Number > v.Number) {
-				v = e.Elapsed
-			}
-		}
-		if before = up; v.Known {
-			all = append(all, v)
-		}
-	}
-	return all
 }
 
 func limitTooShort(l *look, t *try) *Finding {
@@ -144,7 +126,12 @@ func slowButUp(l *look, t *try, took evidence.Value) *Finding {
 	} else if took.AtLeast(0.75 * startLimit) {
 		f.What += fmt.Sprintf(" The platform's usual limit is %d s.", startLimit)
 	}
-	f.not("a failure", "it came up by itself")
+	if v := t.failedBefore(); v.Known {
+		f.What += " An attempt before that was ended after " + f.n("start time, ended", v) + "."
+		f.not("a failure", "the last attempt came up; that one before did not says how near the limit is")
+	} else {
+		f.not("a failure", "it came up by itself")
+	}
 	f.Now = []string{"Do not start other apps of the same plan at the same time."}
 	f.Properly = []string{"Fewer apps on the plan or a larger one, if memory is short then; a lighter start otherwise."}
 	f.Settle = []string{"Start times of the past weeks: a doubling is the first sign of memory pressure.", "/proc/pressure/memory during a start."}

@@ -76,7 +76,7 @@ func (l *look) tries() []*try {
 	return all
 }
 
-var containerSuffix = expression(`_\d+(_[0-9a-f]{6,})?$`)
+var containerSuffix = expression(`_\d+(_[0-9a-f]{4,})?$`)
 
 // siteName is a site's name without what the platform adds for each container:
 // app1_0_3f2a9c1d.
@@ -181,10 +181,12 @@ func loopback(address string) bool {
 	return strings.HasPrefix(address, "127.") || strings.HasPrefix(address, "localhost") || strings.HasPrefix(address, "[::1]")
 }
 
-// works reports whether the app said anything of its own and nothing of an
-// error: it was alive while the platform waited.
+// works reports whether the app said anything of its own before it was ended,
+// and nothing of an error: it was alive while the platform waited.
 func (t *try) works(l *look) bool {
-	return len(t.speaks) > 0 && len(t.failed)+len(t.inUse)+len(l.EventsOf(evidence.AppError)) == 0
+	_, ended := stretch(slices.Concat(t.late, t.pinged))
+	spoke := slices.ContainsFunc(t.speaks, func(e *evidence.Event) bool { return ended.IsZero() || !e.At.After(ended) })
+	return spoke && len(t.failed)+len(t.inUse)+len(l.EventsOf(evidence.AppError)) == 0
 }
 
 // probeKills are ends of containers by their health check.

@@ -65,7 +65,13 @@ func judgeStrictOvercommit(l *look, a *answer) {
 	f.not("an OOM kill", "nothing is killed in this mode; malloc and fork fail with ENOMEM")
 	f.Now = []string{"Raise vm.overcommit_ratio, or add swap: both raise CommitLimit at once."}
 	f.Properly = []string{"Use mode 0 unless every program on the machine copes with ENOMEM.", "Count workers by the address space that they reserve, not by what they touch."}
-	f.Settle = []string{"/proc/sys/vm/overcommit_memory, and the app's log for ENOMEM (Cannot allocate memory)."}
+	f.Settle = []string{"Which process has how much of Committed_AS (VmSize of the largest)."}
+	if len(refused) == 0 {
+		f.Settle = append(f.Settle, "The apps' logs for ENOMEM (Cannot allocate memory).")
+	}
+	if !mode.Known {
+		f.Settle = append(f.Settle, "/proc/sys/vm/overcommit_memory.")
+	}
 	a.found(f)
 }
 
@@ -73,7 +79,7 @@ func judgeStrictOvercommit(l *look, a *answer) {
 func refusals(l *look) []*evidence.Event {
 	var found []*evidence.Event
 	for _, e := range l.EventsOf(evidence.AppError, evidence.AppLoadFailed, evidence.AppProgress, evidence.WorkerBootFailed) {
-		if strings.Contains(e.Text, "Cannot allocate memory") || strings.Contains(e.Text, "ENOMEM") || strings.Contains(e.Text, "errno 12") || strings.Contains(e.Text, "Errno 12") {
+		if e.Reason == evidence.RefusedMemory || strings.Contains(e.Text, "Cannot allocate memory") || strings.Contains(e.Text, "ENOMEM") || strings.Contains(e.Text, "errno 12") || strings.Contains(e.Text, "Errno 12") {
 			found = append(found, e)
 		}
 	}

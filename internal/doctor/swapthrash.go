@@ -92,7 +92,7 @@ func swapFinding(l *look, waits bool) *Finding {
 	}
 	f.Cause = "More memory is in use at the same time than the machine has: pages that are thrown out are needed again at once."
 	if l.load1().Above(4*max(l.cpus().Number, 1)) && !l.busy() {
-		f.not("CPU overload", "the load of "+f.n("load", l.load1())+" counts tasks that wait for the swap disk; the CPU itself is not busy")
+		f.not("CPU overload", "the load of "+f.n("load", l.load1())+" counts tasks that wait for the swap disk"+l.cpuLeft(f))
 	}
 	f.not("a full swap as such", "swap may be full of cold pages for months; what counts is the traffic")
 	if free := l.swapFree(); free.AtLeast(20) {
@@ -151,7 +151,6 @@ func (l *look) leftText(w *words) string {
 
 // busy reports whether the CPUs themselves are at work.
 func (l *look) busy() bool {
-	user := l.active(func(a *evidence.Activity) evidence.Value { return a.User })
-	system := l.active(func(a *evidence.Activity) evidence.Value { return a.System })
+	user, system := l.busiest()
 	return user.Plus(system).AtLeast(80)
 }

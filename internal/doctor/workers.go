@@ -190,6 +190,17 @@ func (l *look) workerLimit() (limit time.Duration, known bool) {
 	return 30 * time.Second, false
 }
 
+// limit is the time after which the server kills a worker: as the line says in
+// which it does, or as the start command does.
+func (c *crew) limit(l *look) (limit time.Duration, known bool) {
+	for i := range c.lives {
+		if e := c.lives[i].timeout; e != nil && e.Limit.Above(0) {
+			return time.Duration(e.Limit.Number * float64(time.Second)), true
+		}
+	}
+	return l.workerLimit()
+}
+
 // tellsEnds reports whether the server logs each end of a worker in every
 // release.
 func (c *crew) tellsEnds() bool {

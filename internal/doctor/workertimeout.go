@@ -1,6 +1,9 @@
 package doctor
 
 import (
+	"cmp"
+	"slices"
+
 	"brink/internal/evidence"
 )
 
@@ -13,8 +16,8 @@ var workerTimeout = Rule{
 // judgeWorkerTimeout looks at workers that their own server gave up, but for
 // those that were lost while they booted.
 func judgeWorkerTimeout(l *look, a *answer) {
-	limit, told := l.workerLimit()
 	for _, c := range l.crews() {
+		limit, told := c.limit(l)
 		booting := map[*life]bool{}
 		if lost := c.lostBooting(limit); len(lost) >= bootRounds && generations(lost) {
 			for _, w := range lost {
@@ -41,23 +44,15 @@ func judgeWorkerTimeout(l *look, a *answer) {
 		if len(killed) > 0 {
 			f.What += ", and killed " + f.n("killed after a time-out", countOf(killed)) + " of them with SIGKILL"
 		}
-		f.What += ": a request or a boot took longer than the server's time-out."
+		f.What += ": " + cmp.Or(c.timeouts().took, "a request or a boot took longer than the server's time-out") + "."
 		f.between(stretch(gone))
 		f.level(Observed, "the server's own log says so")
-		f.Cause = "A sync worker serves one request at a time and cannot report while it does. What held it (a slow backend, a long computation, a machine short of memory) is not in the log."
-		if told {
+		if v := gone[len(gone)-1].Limit; v.Known {
+			f.see("the server's time-out", v)
+		} else if told {
 			f.see("--timeout", l.start().Timeout)
-		} else {
-			f.see("the server's time-out", gone[len(gone)-1].Limit)
 		}
-		if len(killed) > 0 {
-			f.not("out of memory", "SIGKILL came from the server itself, right after WORKER TIMEOUT of the same worker; the words 'Perhaps out of memory?' are printed for every SIGKILL")
-		}
-		f.not("a crash of the program", "the server ended the worker because it did not report in time, and says so")
-		f.Now = []string{"Find the request that takes so long (access log, APM), or the backend that it waits for.",
-			"Raise --timeout only if requests may really take that long."}
-		f.Properly = []string{"Give calls to backends a time-out shorter than the worker's.", "Move long work out of requests, or use threads (gthread), which report while they work."}
-		f.Settle = []string{"A stack of the worker while it hangs (py-spy dump).", "Times of the requests just before the time-out."}
+		timeoutAdvice(l, f, c, killed)
 		a.found(f)
 	}
 }
@@ -76,12 +71,42 @@ func (c *crew) quiet(a *answer) {
 	if !c.tellsEnds() && (c.version == "" || quietVersion(c.version)) || len(c.lives) == 0 {
 		return
 	}
+	booted := 0
 	for i := range c.lives {
-		if w := &c.lives[i]; w.timeout != nil || w.end != nil && !c.stopping(w.end) && w.end.Kind != evidence.WorkerExit {
+		w := &c.lives[i]
+		switch {
+		case w.timeout != nil:
+			return
+		case w.end == nil:
+		case w.end.Kind == evidence.WorkerBootFailed || w.end.Code.Above(0):
+			if !c.startedSince(w.end) {
+				return
+			}
+			continue
+		case !c.stopping(w.end) && w.end.Kind != evidence.WorkerExit:
 			return
 		}
+		booted++
+	}
+	if booted == 0 {
+		return
 	}
 	var w words
-	boots := evidence.Known(float64(len(c.lives)), evidence.Events, evidence.Source{File: c.file})
-	a.fine(Workers, w.count("boots", boots, "worker")+" booted, and none was killed or given up in this log.", &w)
+	boots := evidence.Known(float64(booted), evidence.Events, evidence.Source{File: c.file})
+	text := w.count("boots", boots, "worker")
+	if c.app != "" {
+		text += " of " + c.app
+	}
+	a.fineOf(c.app, Workers, text+" booted, and none was killed or given up in this log.", &w)
+}
+
+// startedSince reports whether the server was started again after something
+// happened.
+func (c *crew) startedSince(e *evidence.Event) bool {
+	return slices.ContainsFunc(c.starts, func(s *evidence.Event) bool {
+		if s.At.IsZero() || e.At.IsZero() {
+			return s.From.File == e.From.File && s.From.Line > e.From.Line
+		}
+		return s.At.After(e.At)
+	})
 }

@@ -1,9 +1,9 @@
 package evidence
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -55,6 +55,12 @@ func (b *builder) event(e Event) int {
 	if !e.Times.Known {
 		e.Times = Known(1, Events, e.From)
 	}
+	if e.Kind == AppError || e.Kind == AppLoadFailed {
+		e.Error = errorOf(e.Text)
+		if e.Reason == "" && refusedMemory(e.Text) {
+			e.Reason = RefusedMemory
+		}
+	}
 	e.Text = shorten(e.Text)
 	n.kept++
 	n.last = len(b.c.Events)
@@ -95,6 +101,7 @@ func (b *builder) finish() (*Case, error) {
 	for i := range b.c.Requests {
 		finishRequests(&b.c.Requests[i])
 	}
+	b.refuseImpossible()
 	b.c.Activities = append(b.c.spanActivities(), b.c.Activities...)
 	b.c.addUnixListeners()
 	b.c.giveReasons()
@@ -103,25 +110,35 @@ func (b *builder) finish() (*Case, error) {
 
 // readings takes the readings that the captured files hold.
 func (b *builder) readings() error {
-	if len(b.kernel.groups) > 0 {
-		groups := b.kernel.order()
-		for i, g := range groups {
-			r, err := g.read()
-			if err != nil {
-				return err
-			}
-			b.when(&r, i, len(groups))
-			b.c.Readings = append(b.c.Readings, r)
-		}
+	if err := b.capturedReadings(); err != nil {
+		return err
 	}
-	b.mergeListeners()
-	slices.SortStableFunc(b.c.Readings, compareReadings)
+	if b.listsListeners() {
+		b.mergeListeners()
+	}
+	sort.Stable(byTime(b.c.Readings))
 	if len(b.kernel.groups) == 0 && b.apart.Known {
 		for i := range b.c.Readings { // of tools alone
 			b.when(&b.c.Readings[i], i, len(b.c.Readings))
 		}
 	}
 	judgeFrozen(b.c.Readings)
+	return nil
+}
+
+func (b *builder) capturedReadings() error {
+	if len(b.kernel.groups) == 0 {
+		return nil
+	}
+	groups := b.kernel.order()
+	for i, g := range groups {
+		r, err := g.read()
+		if err != nil {
+			return err
+		}
+		b.when(&r, i, len(groups))
+		b.c.Readings = append(b.c.Readings, r)
+	}
 	return nil
 }
 
@@ -137,16 +154,22 @@ func (b *builder) when(r *Reading, i, of int) {
 	}
 }
 
-// compareReadings orders by time where both have one, and keeps the order of
-// names otherwise.
-func compareReadings(a, b Reading) int {
+// byTime orders readings by time where both have one, and keeps the order of
+// names otherwise. It compares them where they lie, since each is large.
+type byTime []Reading
+
+func (rs byTime) Len() int      { return len(rs) }
+func (rs byTime) Swap(i, j int) { rs[i], rs[j] = rs[j], rs[i] }
+
+func (rs byTime) Less(i, j int) bool {
+	a, b := &rs[i], &rs[j]
 	switch {
 	case !a.At.IsZero() && !b.At.IsZero():
-		return a.At.Compare(b.At)
+		return a.At.Before(b.At)
 	case a.Machine.Uptime.Known && b.Machine.Uptime.Known && a.Name == b.Name:
-		return cmp.Compare(a.Machine.Uptime.Number, b.Machine.Uptime.Number)
+		return a.Machine.Uptime.Number < b.Machine.Uptime.Number
 	}
-	return 0
+	return false
 }
 
 // bootTimes gives the events of a kernel log without dates the time that their
@@ -180,7 +203,8 @@ func sortEvents(events []Event) {
 	}
 	last := map[string]time.Time{}
 	order := make([]placed, len(events))
-	for i, e := range events {
+	for i := range events {
+		e := &events[i]
 		at := e.At
 		if at.IsZero() {
 			at = last[e.From.File]
@@ -188,7 +212,11 @@ func sortEvents(events []Event) {
 		last[e.From.File] = at
 		order[i] = placed{at, i}
 	}
-	slices.SortStableFunc(order, func(a, b placed) int { return a.at.Compare(b.at) })
+	earlier := func(a, b placed) int { return a.at.Compare(b.at) }
+	if slices.IsSortedFunc(order, earlier) {
+		return
+	}
+	slices.SortStableFunc(order, earlier)
 	sorted := make([]Event, len(events))
 	for i, p := range order {
 		sorted[i] = events[p.i]

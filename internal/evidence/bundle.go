@@ -35,8 +35,16 @@ func (b *builder) parseBundle(f *file) bool {
 	if f.base() != bundleFile || !bytes.Contains(f.data[:min(len(f.data), 256)], []byte(`"brink_bundle"`)) {
 		return false
 	}
-	var c bundleCase
-	if err := json.Unmarshal(f.data, &c); err != nil {
+	var c struct {
+		bundleCase
+		Pools json.RawMessage `json:"pools"`
+	}
+	err := json.Unmarshal(f.data, &c)
+	var pools []Pool
+	if err == nil && c.Bundle <= bundleVersion {
+		pools, err = poolsOf(c.Pools)
+	}
+	if err != nil {
 		b.strange(f, "it is no whole case.json: "+err.Error())
 		return true
 	}
@@ -44,7 +52,7 @@ func (b *builder) parseBundle(f *file) bool {
 		b.strange(f, fmt.Sprintf("it is of version %d of the layout, and this brink reads up to %d", c.Bundle, bundleVersion))
 		return true
 	}
-	b.c.Pools = append(b.c.Pools, c.Pools...)
+	b.c.Pools = append(b.c.Pools, pools...)
 	b.c.Gaps = append(b.c.Gaps, c.Gaps...)
 	note := ""
 	if !c.Triggered.IsZero() {

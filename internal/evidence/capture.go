@@ -136,9 +136,8 @@ func (g *capturedGroup) read() (r Reading, err error) {
 		if err != nil {
 			continue
 		}
-		one := t.readCgroup(c, cg.shown)
-		one.Own = cg.own
-		r.Cgroups = append(r.Cgroups, one)
+		r.Cgroups = append(r.Cgroups, Cgroup{Path: cg.shown, Own: cg.own})
+		t.readCgroup(&r.Cgroups[len(r.Cgroups)-1], c)
 	}
 	judgeOwn(&r)
 	return r, nil

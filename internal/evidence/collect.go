@@ -28,20 +28,22 @@ type CollectOptions struct {
 	Clock     clock.Clock
 }
 
-// CollectSummary says what a bundle holds.
+// CollectSummary says what a bundle holds. docs/evidence.md describes it as
+// brink collect --json prints it.
 type CollectSummary struct {
-	Readings int
+	Readings int `json:"readings"`
 	// Dropped counts readings that were thrown away before the trigger, or for
 	// want of room.
-	Dropped  int
-	From, To time.Time
+	Dropped int       `json:"dropped_readings"`
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
 	// Triggered is when the condition held; zero if it never did.
-	Triggered time.Time
+	Triggered time.Time `json:"triggered,omitzero"`
 	// Interrupted says that the context ended before the time was up: the
 	// bundle holds what there was until then.
-	Interrupted bool
-	Servers     int
-	Gaps        []Gap
+	Interrupted bool  `json:"interrupted"`
+	Servers     int   `json:"servers"`
+	Gaps        []Gap `json:"gaps"`
 }
 
 const (

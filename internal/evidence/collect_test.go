@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -104,6 +105,48 @@ func TestABundleIsRedacted(t *testing.T) {
 			t.Errorf("%s names %q, this machine is %q", file, text, name)
 		}
 	}
+}
+
+// case.json has names in small letters alone, no number for what is not known, and
+// no time for a trigger that was not there.
+func TestABundleNamesItsFieldsAsDocumented(t *testing.T) {
+	waiting(t, 1)
+	var buf bytes.Buffer
+	if _, err := Collect(t.Context(), &buf, CollectOptions{For: 100 * time.Millisecond, Every: 100 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	text := unpacked(t, buf.Bytes())[bundleFile]
+	var document map[string]any
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	if document["triggered"] != nil || len(document["pools"].([]any)) == 0 {
+		t.Errorf("triggered %v, pools %v", document["triggered"], document["pools"])
+	}
+	manual, err := os.ReadFile("../../docs/evidence.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch x := v.(type) {
+		case []any:
+			for _, one := range x {
+				walk(one)
+			}
+		case map[string]any:
+			for name, one := range x {
+				if name != strings.ToLower(name) || !strings.Contains(string(manual), "`"+name+"`") {
+					t.Errorf("%q is not a name that docs/evidence.md has", name)
+				}
+				walk(one)
+			}
+			if x["why"] != nil && x["number"] != nil {
+				t.Errorf("%v has a number, and a reason why there is none", x)
+			}
+		}
+	}
+	walk(document)
 }
 
 func TestCollectEndsWithWhatItHas(t *testing.T) {

@@ -253,7 +253,7 @@ func (c *collector) reading(at, least time.Time) error {
 	if c.diag != nil {
 		var err error
 		if c.sockets, err = c.diag.ListenSockets(c.sockets[:0]); err == nil {
-			files = append(files, rawFile{"ss.txt", ssText(c.sockets)})
+			files = append(files, rawFile{"ss.txt", ssText(c.sockets, c.pools.unixSockets())})
 		}
 	}
 	meta, err := json.Marshal(c.meta(at, denied))
@@ -289,12 +289,18 @@ func (c *collector) meta(at time.Time, denied []string) readingMeta {
 	return m
 }
 
-// ssText writes listeners as "ss -ltn" does.
-func ssText(sockets []kernel.ListenSocket) []byte {
+// ssText writes listeners as "ss -ltn" and "ss -lxn" do. The path of a unix socket
+// that would be more than one column is left to case.json.
+func ssText(sockets []kernel.ListenSocket, unix []Listener) []byte {
 	var out strings.Builder
 	out.WriteString("State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n")
 	for _, s := range sockets {
 		fmt.Fprintf(&out, "LISTEN %d %s %s *:*\n", s.Queue, strings.Replace(s.Backlog.String(), "unknown", "-", 1), s.Local)
+	}
+	for i := range unix {
+		if u := &unix[i]; u.Backlog.Known && strings.HasPrefix(u.Address, "/") && !strings.ContainsAny(u.Address, " \t\r\n\v\f") {
+			fmt.Fprintf(&out, "LISTEN %.0f %.0f %s *\n", u.Queue.Number, u.Backlog.Number, u.Address)
+		}
 	}
 	return []byte(out.String())
 }

@@ -41,9 +41,9 @@ var poolHints = func() []string {
 	return hints
 }()
 
-// connectionFromPool is the reason of a [ClientTimeout] that waited for a
+// ConnectionFromPool is the reason of a [ClientTimeout] that waited for a
 // connection to a database.
-const connectionFromPool = "a database connection from the pool"
+const ConnectionFromPool = "a database connection from the pool"
 
 // dbPoolLine reads what clients of databases say of a pool that is used up.
 func dbPoolLine(l *logLine, _ *logState) (Event, bool) {
@@ -56,7 +56,7 @@ func dbPoolLine(l *logLine, _ *logState) (Event, bool) {
 			continue
 		}
 		e := l.event(ClientTimeout, FromServer)
-		e.Reason = connectionFromPool
+		e.Reason = ConnectionFromPool
 		for i, name := range p.pattern().SubexpNames() {
 			switch {
 			case i == 0 || m[i] == "":

@@ -30,7 +30,7 @@ func dockerLogLine(l *logLine, s *logState) (Event, bool) {
 		}
 		return siteMessage(l, s, l.rest)
 	}
-	if e, ok := siteMessage(l, s, m[2]); ok {
+	if e, ok := siteMessage(l, s, m[2]); ok && e.Kind != "" {
 		return e, true
 	}
 	return platformMessage(l, m[1], m[2]), true

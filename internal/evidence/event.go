@@ -15,27 +15,33 @@ type Event struct {
 	From   Source
 	Text   string // the line, shortened
 
-	PID       int    // of whom it happened to; 0 if not told
-	Comm      string // its name
-	Signal    int    // 0 if none
-	Code      Value  // exit code, errno or HTTP status
-	Cgroup    string // of an OOM kill in a cgroup
-	AnonRSS   Value  // bytes, of an OOM kill; earlyoom has all of VmRSS
-	Available Value  // bytes, of an eviction
-	Pressure  Value  // %, of a kill by systemd-oomd
-	Counter   Value  // how often, by the source's own count so far
-	Elapsed   Value  // s
-	Limit     Value  // s, the limit that Elapsed ran into; or a queue's or pool's limit
-	Queue     Value  // connections waiting
-	Active    Value  // workers at work
-	Idle      Value  // workers without work
-	Port      int    // 0 if not told
-	Address   string // listened on, connected to or probed
-	Probe     string // liveness, readiness, startup
-	Reason    string // as the platform calls it
-	Version   string
-	Times     Value // how often, where one line stands for several
-	OOMGlobal Tri   // of an OOM kill: the whole machine was out of memory
+	PID         int    // of whom it happened to; 0 if not told
+	Comm        string // its name
+	Signal      int    // 0 if none
+	Code        Value  // exit code, errno or HTTP status
+	Cgroup      string // of an OOM kill in a cgroup
+	AnonRSS     Value  // bytes, of an OOM kill; earlyoom has all of VmRSS
+	MemoryLimit Value  // bytes, of the cgroup in which an OOM kill was
+	Swap        Value  // bytes, that the machine has in all, of an OOM kill
+	Available   Value  // bytes, of an eviction
+	Pressure    Value  // %, of a kill by systemd-oomd
+	Counter     Value  // how often, by the source's own count so far
+	Elapsed     Value  // s
+	Limit       Value  // s, the limit that Elapsed ran into; or a queue's or pool's limit
+	Queue       Value  // connections waiting
+	Active      Value  // workers at work
+	Idle        Value  // workers without work
+	Port        int    // 0 if not told
+	Address     string // listened on, connected to or probed
+	Probe       string // liveness, readiness, startup
+	Reason      string // as the platform calls it
+	Path        string // of a request
+	Frame       string // of a slow request: the call in which it was seen
+	Error       string // of AppError and AppLoadFailed: what went wrong, where the line tells
+	Version     string
+	Ago         Value // s before the evidence was taken, where ages stand instead of times
+	Times       Value // how often, where one line stands for several
+	OOMGlobal   Tri   // of an OOM kill: the whole machine was out of memory
 	// Uptime is the kernel's own time in s since the boot, of its lines.
 	Uptime Value
 }
@@ -83,6 +89,7 @@ const (
 	AppLoadFailed    EventKind = "app load failed"    // the import or the config of the app
 	QueueFull        EventKind = "queue full"         // Address, Queue, Limit
 	RequestsQueued   EventKind = "requests queued"    // Queue: inside the server, behind its workers
+	QueuedAtProxy    EventKind = "queued at proxy"    // Queue: ahead of it; Elapsed if told; Reason where it was given up
 	PoolAtLimit      EventKind = "pool at limit"      // App (pool), Limit
 	PoolState        EventKind = "pool state"         // App (pool), Active, Idle
 	UpstreamRefused  EventKind = "upstream refused"   // proxy: Address, Code (errno)
@@ -94,6 +101,7 @@ const (
 	LoopBlocked      EventKind = "loop blocked"       // Elapsed, Limit and Comm (the thread) if told
 	ClientTimeout    EventKind = "client timeout"     // a client library timed out: Elapsed, Limit
 	AppProgress      EventKind = "app progress"       // a line of the app's own, first and last are kept
+	SlowRequest      EventKind = "slow request"       // Path; Elapsed and Frame if told
 	AppError         EventKind = "app error"          // a line that names an error or an exception
 )
 

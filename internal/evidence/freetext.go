@@ -15,7 +15,7 @@ func (b *builder) parseFree(f *file) bool {
 	head, rest, _ := bytes.Cut(bytes.TrimLeft(f.data, "\r\n"), []byte{'\n'})
 	heading := strings.Fields(string(head[:min(len(head), 512)]))
 	if len(heading) < 3 || heading[0] != "total" || heading[1] != "used" || heading[2] != "free" {
-		return false
+		return b.parseForeignFree(f, heading)
 	}
 	m := emptyReading("").Meminfo
 	n := 1
@@ -37,12 +37,15 @@ func (b *builder) parseFree(f *file) bool {
 		return false
 	}
 	b.keepMemory(f, &m)
-	note := ""
-	if unit != "" {
-		note = fmt.Sprintf("it names no unit; by its size it is taken for %s", map[string]string{"B": "bytes", "Ki": "KiB", "Mi": "MiB", "Gi": "GiB"}[unit])
-	}
-	b.input(f, "free", note)
+	b.input(f, "free", freeNote(unit))
 	return true
+}
+
+func freeNote(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return fmt.Sprintf("it names no unit; by its size it is taken for %s", map[string]string{"B": "bytes", "Ki": "KiB", "Mi": "MiB", "Gi": "GiB"}[unit])
 }
 
 // freeUnit guesses the unit of a total that has none, empty if it has one.

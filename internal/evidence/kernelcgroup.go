@@ -8,9 +8,8 @@ import (
 	"brink/internal/kernel"
 )
 
-// readCgroup reads one cgroup; path is how it is called.
-func (t *tree) readCgroup(c *kernel.Cgroup, shown string) Cgroup {
-	g := Cgroup{Path: shown}
+// readCgroup reads one cgroup into g.
+func (t *tree) readCgroup(g *Cgroup, c *kernel.Cgroup) {
 	memory, memErr := c.Memory()
 	cpu, cpuErr := c.CPU()
 	dirs := cgroupDirs(c)
@@ -22,7 +21,6 @@ func (t *tree) readCgroup(c *kernel.Cgroup, shown string) Cgroup {
 	} else {
 		g.PSI = noPressures("cgroup v1 has no pressure files")
 	}
-	return g
 }
 
 func noPressures(why string) Pressures {

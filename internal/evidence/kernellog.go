@@ -18,6 +18,8 @@ var (
 	oomKilled  = expression(`^(?:(Memory cgroup out of memory|Out of memory)(?: \(oom_kill_allocating_task\))?: )?Killed process (\d+)(?: |, UID \d+, )\((.*?)\),? (?:total-vm|vsz)`)
 	oomAnonRSS = expression(`anon-rss:(\d+)kB`)
 	oomLimit   = expression(`^Task in (\S+) killed as a result of limit of (\S+)`)
+	oomUsage   = expression(`^memory: usage \d+kB, limit (\d+)kB`)
+	oomSwap    = expression(`^Total swap = (\d+)kB`)
 	oomInvoked = expression(`^(.{1,15}) invoked oom-killer: `)
 	oomBefore  = expression(`^(Memory cgroup out of memory|Out of memory): Kill process (\d+) \((.*)\) score`)
 	hungTask   = expression(`^INFO: task (.*):(\d+) blocked for more than (\d+) seconds`)
@@ -30,6 +32,8 @@ type kernelLogState struct {
 	constraint     string // memcg, global; empty if not told
 	told           bool   // something of note was the kernel's: the log is its own
 	cgroup         string
+	limit          Value  // of the cgroup, bytes
+	swap           Value  // of the machine, bytes
 	summary        *Event // told, but the line about the kill has not come
 	summarySeconds float64
 }
@@ -71,8 +75,12 @@ func kernelText(l *logLine, text string, stamped bool, s *logState) (Event, bool
 	case has("Task in ", oomLimit):
 		k.constraint, k.cgroup = "memcg", oomLimit().FindStringSubmatch(text)[2]
 	case has(" invoked oom-killer: ", oomInvoked):
-		k.constraint, k.cgroup = "", ""
+		k.constraint, k.cgroup, k.limit, k.swap = "", "", Value{}, Value{}
 		e.Kind, e.Comm = OOMInvoked, oomInvoked().FindStringSubmatch(text)[1]
+	case has("memory: usage ", oomUsage):
+		k.limit = oomLimitOf(l, text)
+	case has("Total swap = ", oomSwap):
+		k.swap = l.number(oomSwap().FindStringSubmatch(text)[1], "Total swap", Bytes).Times(1024, Bytes)
 	case has("INFO: task ", hungTask):
 		m := hungTask().FindStringSubmatch(text)
 		e.Kind, e.Comm, e.PID, e.Elapsed = HungTask, m[1], atoi(m[2]), l.number(m[3], "blocked for", Seconds)
@@ -130,6 +138,7 @@ func (k *kernelLogState) readSummary(l *logLine, text string) {
 		e.Cgroup = c[1]
 	}
 	e.OOMGlobal = k.global()
+	k.sized(&e)
 	k.summary, k.summarySeconds = &e, l.bootSeconds
 }
 
@@ -150,6 +159,7 @@ func (k *kernelLogState) killed(e Event, l *logLine, text string) Event {
 		e.Cgroup = k.cgroup
 	}
 	e.OOMGlobal = k.global()
+	k.sized(&e)
 	return e
 }
 

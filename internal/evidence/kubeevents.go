@@ -26,9 +26,9 @@ func kubeEventLine(l *logLine, _ *logState) (Event, bool) {
 		return Event{}, false
 	}
 	rest := m[5]
-	times := m[2]
+	age, times := m[1], m[2]
 	if a := kubeAge().FindStringSubmatch(rest); a != nil {
-		rest = rest[len(a[0]):]
+		age, rest = a[1], rest[len(a[0]):]
 		if a[2] != "" {
 			times = a[2]
 		}
@@ -45,6 +45,8 @@ func kubeEventLine(l *logLine, _ *logState) (Event, bool) {
 		rest = rest[len(f[0]):]
 	}
 	e := kubeEventOf(l, m[3], m[4], rest)
+	age, _, _ = strings.Cut(age, " ")
+	e.Ago = ageOf(age, l.from())
 	if times != "" {
 		e.Times = l.number(times, "times", Events)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"brink/internal/clock"
 	"brink/internal/gauge"
 	"brink/internal/kernel"
@@ -17,8 +19,9 @@ import (
 
 // Live looks at this machine twice and at its servers in between. It starts
 // nothing, sends nothing, and needs no rights: what this user may not read is
-// listed in the case. Pages that it touches stay in memory where this user may
-// lock them, so that it answers while the machine thrashes.
+// listed in the case. Once anything waits for memory, pages that it touches stay
+// there where this user may lock them, so that it answers while the machine
+// thrashes.
 //
 // In a container it sees what the container shows: the host's /proc, its own
 // cgroup.
@@ -52,6 +55,7 @@ type live struct {
 	seenCgroups map[string]string
 	cgroupOf    map[int]string
 	kswapd      *kernel.Kswapd
+	pages       pageLock
 	container   Tri
 	lxcfs       bool
 	pools       pools
@@ -67,13 +71,13 @@ type liveCgroup struct {
 
 func openLive(c clock.Clock) (*live, error) {
 	l := &live{b: newBuilder(), clock: c, seenCgroups: map[string]string{}, cgroupOf: map[int]string{}, workers: map[int]*kernel.Process{}}
-	lockPages()
 	fs, err := kernel.Open("/")
 	if err != nil {
 		return nil, fmt.Errorf("looking at this machine: %w", err)
 	}
 	l.tree = &tree{fs: fs, live: true, text: smallFile}
-	l.b.c.Readings = make([]Reading, 0, 2) // each is large
+	l.pages.open(fs)
+	l.b.c.Readings = make([]Reading, 0, 2)
 	if l.gauge, err = gauge.New(gauge.Config{Brief: true}); err != nil {
 		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
 	}
@@ -93,6 +97,7 @@ func (l *live) close() {
 		_ = l.diag.Close()
 	}
 	_ = l.kswapd.Close()
+	_ = l.pages.pressure.Close()
 	for _, p := range l.workers {
 		_ = p.Close()
 	}
@@ -135,6 +140,7 @@ func (l *live) followServers() {
 
 // look looks at the servers.
 func (l *live) look() {
+	l.pages.look()
 	if l.gauge == nil {
 		return
 	}
@@ -148,16 +154,20 @@ func (l *live) look() {
 
 // take takes a reading.
 func (l *live) take(name string) {
-	r := Reading{Name: name, At: l.clock.Now(), View: ViewMachine}
-	r.AtFrom = Source{File: "this machine's clock"}
-	l.tree.readMachine(&r, l.b.c.Last())
-	l.takeListeners(&r)
-	l.tree.readSched(&r, l.pools.pids(), l.workers)
-	l.takeKswapd(&r)
-	for _, g := range l.cgroups {
-		one := l.tree.readCgroup(g.c, g.path)
-		one.Own, one.Server = g.own, g.server
-		r.Cgroups = append(r.Cgroups, one)
+	before := l.b.c.Last()
+	l.b.c.Readings = l.b.c.Readings[:len(l.b.c.Readings)+1] // in its place: each is large
+	r := l.b.c.Last()
+	r.Name, r.At, r.AtFrom, r.View = name, l.clock.Now(), Source{File: "this machine's clock"}, ViewMachine
+	l.tree.readMachine(r, before)
+	l.takeListeners(r)
+	r.Listeners = append(r.Listeners, l.pools.unixSockets()...)
+	l.tree.readSched(r, l.pools.pids(), l.workers)
+	l.takeKswapd(r)
+	r.Cgroups = slices.Grow(r.Cgroups, len(l.cgroups))[:len(l.cgroups)]
+	for i, g := range l.cgroups {
+		one := &r.Cgroups[i]
+		one.Path, one.Own, one.Server = g.path, g.own, g.server
+		l.tree.readCgroup(one, g.c)
 	}
 	r.Machine.Root = triOf(os.Geteuid() == 0)
 	r.Machine.InContainer = l.container
@@ -167,7 +177,6 @@ func (l *live) take(name string) {
 	if l.lxcfs && r.View != ViewMixed {
 		r.View = ViewMixed
 	}
-	l.b.c.Readings = append(l.b.c.Readings, r)
 }
 
 func (l *live) takeListeners(r *Reading) {
@@ -227,8 +236,13 @@ func (l *live) inContainer() Tri {
 	return Unsure
 }
 
-// onLxcfs says that meminfo is a file of lxcfs.
+// onLxcfs says that meminfo is a file of lxcfs. Where it is one of proc there is
+// no need to look through the mounts.
 func onLxcfs() bool {
+	var file, proc unix.Stat_t
+	if unix.Stat("/proc/meminfo", &file) == nil && unix.Stat("/proc", &proc) == nil && file.Dev == proc.Dev {
+		return false
+	}
 	text, err := smallFile("proc/self/mountinfo")
 	return err == nil && strings.Contains(text, "/proc/meminfo") && strings.Contains(text, "lxcfs")
 }
@@ -271,6 +285,7 @@ func (l *live) readKernelLog() {
 	}
 	r := l.b.newLog("/dev/kmsg")
 	r.log.As, r.log.Origin, r.origin = "kernel log", FromKernel, FromKernel
+	l.b.c.Events = slices.Grow(l.b.c.Events, len(events))
 	for i := range events {
 		r.kernelLine(&events[i])
 	}

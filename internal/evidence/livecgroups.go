@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"brink/internal/kernel"
 )
 
@@ -140,18 +142,35 @@ func limitedCgroups() []string {
 			if strings.Count(dir, "/") > 9 {
 				continue
 			}
-			entries, err := os.ReadDir(dir)
-			if err != nil {
-				continue
-			}
-			for _, e := range entries {
-				if e.IsDir() && len(queue) < mostDirs {
-					queue = append(queue, dir+"/"+e.Name())
+			for _, name := range directoriesIn(dir) {
+				if len(queue) < mostDirs {
+					queue = append(queue, dir+"/"+name)
 				}
 			}
 		}
 	}
 	return found
+}
+
+// directoriesIn lists the directories in one. Each holds a link to the one above,
+// so that the number of links tells without a list that there are none.
+func directoriesIn(dir string) []string {
+	const linksOfOneWithout = 2 // its name and "."
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil || st.Nlink == linksOfOneWithout {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 func hasLimit(dir string, files []string) bool {

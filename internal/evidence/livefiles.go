@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"brink/internal/kernel"
 )
 
 // smallFile reads a small file of this machine; name is below the root. Without
@@ -45,6 +47,38 @@ func ignoringEINTR(call func() (int, error)) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// pageLock keeps the pages that this process touches in memory from when
+// anything on this machine waits for memory. Locking them always would cost a
+// tenth of all that a look at a machine costs.
+type pageLock struct {
+	pressure *kernel.Reader[kernel.PSI] // nil where the kernel does not account it
+	waited   uint64                     // µs since boot, at the last look
+	locked   bool
+}
+
+func (p *pageLock) open(fs *kernel.FS) { p.pressure, _ = fs.PSIReader(kernel.PSIMemory) }
+
+// look locks the pages unless there is memory enough.
+func (p *pageLock) look() {
+	if p.locked || p.calm() {
+		return
+	}
+	p.locked = true
+	lockPages()
+}
+
+// calm says that nothing has waited for memory since the last look or, at the
+// first, for a while. Where that cannot be told it is never so.
+func (p *pageLock) calm() bool {
+	var now kernel.PSI
+	if p.pressure == nil || p.pressure.Read(&now) != nil || !now.Some.Known {
+		return false
+	}
+	before := p.waited
+	p.waited = now.Some.TotalMicros
+	return now.Some.Avg10 == 0 && (before == 0 || before == p.waited)
 }
 
 // lockPages keeps the pages that this process touches in memory until it ends:

@@ -18,6 +18,7 @@ type pools struct {
 	servers []*poolLooks
 	looks   int
 	from    time.Time
+	at      time.Time // of the latest look
 }
 
 type poolLooks struct {
@@ -28,6 +29,7 @@ type poolLooks struct {
 	looks       int
 	anew        bool // the means begin with the next look
 	pids        []int
+	workers     workerLooks
 	told, name  string // the server's name, and what of it may be shown
 	since, at   time.Time
 }
@@ -35,6 +37,7 @@ type poolLooks struct {
 // add takes in a look. The snapshot is the gauge's own and is not kept.
 func (p *pools) add(snap *gauge.Snapshot) {
 	p.looks++
+	p.at = snap.At
 	if p.from.IsZero() {
 		p.from = snap.At
 	}
@@ -42,13 +45,14 @@ func (p *pools) add(snap *gauge.Snapshot) {
 		l := p.find(s)
 		if l.looks == 0 || l.anew {
 			l.begin, l.since = s.Total, snap.At
-			l.looks, l.queuedLooks, l.anew = 0, 0, false
+			l.looks, l.queuedLooks, l.anew, l.workers = 0, 0, false, workerLooks{}
 		}
 		l.looks++
 		l.end, l.at = s.Total, snap.At
 		if s.Queued.Known && s.Queued.Value > 0 {
 			l.queuedLooks++
 		}
+		l.workers.take(s.Processes)
 		l.pids = l.pids[:0]
 		for _, q := range s.Processes {
 			l.pids = append(l.pids, q.PID)
@@ -58,6 +62,23 @@ func (p *pools) add(snap *gauge.Snapshot) {
 		}
 		l.last = poolOf(s, l.name, snap.At, &l.last)
 	}
+}
+
+// unixSockets are those of the servers that the latest look has seen, for the
+// reading of the same moment: no table of the kernel's has their queues.
+func (p *pools) unixSockets() []Listener {
+	var list []Listener
+	for _, l := range p.servers {
+		if !l.at.Equal(p.at) {
+			continue
+		}
+		for _, k := range l.last.Sockets {
+			if k.Unix && !slices.ContainsFunc(list, func(o Listener) bool { return o.Address == k.Address }) {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
 }
 
 // restart begins the means anew. Those of a server that is gone stay.
@@ -148,8 +169,11 @@ func (p *Pool) members(s *gauge.Server, from Source) {
 			p.Oldest = Known(q.Oldest.Value, Seconds, from)
 		}
 		m := Member{Name: "worker", PID: q.PID, State: q.State.String(), RSS: Known(float64(q.RSSBytes), Bytes, from), From: from}
+		if q.RunState != 0 {
+			m.RunState = string(q.RunState)
+		}
 		if q.State == gauge.Unknown && q.RunState != 0 {
-			m.State = string(q.RunState)
+			m.State = m.RunState
 		}
 		p.Members = append(p.Members, m)
 		if q.State != gauge.Busy || q.Wait.Call == "" {
@@ -186,6 +210,11 @@ func (p *pools) pools() []Pool {
 		if elapsed := l.at.Sub(l.since).Seconds(); elapsed > 0 {
 			one.CPU = Known((l.end.CPUSeconds-l.begin.CPUSeconds)/elapsed, NoUnit, one.From)
 		}
+		if one.PID == 0 && len(l.pids) == 0 {
+			hidden := Missing(Denied, "its processes may not be looked at from here", one.From)
+			one.CPU, one.RSS, one.BusyAtLeast = hidden, hidden, hidden
+		}
+		l.workers.tell(&one)
 		list = append(list, one)
 	}
 	slices.SortStableFunc(list, func(a, b Pool) int { return strings.Compare(a.From.Field, b.From.Field) })

@@ -68,7 +68,10 @@ type logState struct {
 	unitCode   map[string]Value // how each unit last exited
 	toldToEnd  map[string]bool  // containers that docker sent a signal
 	sites      map[string]*siteState
+	namings    []siteNaming
+	fpmSlow    fpmSlowState
 	pools      []Pool
+	requests   Requests // of a log that has a line for each
 }
 
 // lineFormats are tried in this order on each line.
@@ -83,7 +86,9 @@ var lineFormats = []lineFormat{
 	{"uvicorn", FromServer, []string{"INFO: ", "ERROR: ", "WARNING: ", "CRITICAL: "}, uvicornLine},
 	{"App Service docker log", FromPlatform, []string{"INFO ", "WARN", "ERROR ", "FATAL ", "Site", "ontainer", "Pulling image", "Starting ", "Image", "Establishing", "site"}, dockerLogLine},
 	{"nginx error", FromServer, []string{"#"}, nginxLine},
+	{"HAProxy", FromServer, []string{"] "}, haproxyLine},
 	{"php-fpm", FromServer, []string{"[pool ", "fpm"}, phpfpmLine},
+	{"php-fpm slow log", FromServer, []string{"[pool ", "script_filename = ", "[0x"}, fpmSlowLine},
 	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found", "lifetime reached", "killed successfully"}, uwsgiLine},
 	{"Puma", FromServer, []string{"Puma", "uma version", "booted", "timed out worker", "Listening on", "threads:", "Workers:", "Gracefully", "Goodbye"}, pumaLine},
 	{"Unicorn", FromServer, []string{"worker=", "master ", "Gem list"}, unicornLine},
@@ -109,6 +114,7 @@ const (
 // logReader reads the lines of one log, from a file or the cells of a table.
 type logReader struct {
 	b      *builder
+	began  int // how many events the case had before
 	state  logState
 	log    Log
 	hits   map[string]int
@@ -124,7 +130,7 @@ type logReader struct {
 
 func (b *builder) newLog(file string) *logReader {
 	return &logReader{
-		b: b, hits: map[string]int{}, origin: FromServer,
+		b: b, began: len(b.c.Events), hits: map[string]int{}, origin: FromServer,
 		state: logState{b: b}, log: Log{File: file, Uptime: Missing(NotSeen, "no line has the kernel's own time"), Silence: Missing(NotSeen, "the lines carry no time", Source{File: file})},
 	}
 }
@@ -191,6 +197,9 @@ func (r *logReader) line(n int, text string, at time.Time, app string) {
 			r.log.Uptime = Known(l.bootSeconds, Seconds, l.from())
 		}
 		r.hits[format.as]++
+		if e.Kind == "" && format.origin == FromServer && refusedMemory(l.text) {
+			e = l.event(AppError, FromServer)
+		}
 		if e.Kind != "" {
 			r.take(e, l)
 		}
@@ -200,7 +209,7 @@ func (r *logReader) line(n int, text string, at time.Time, app string) {
 		r.log.Garbled++
 		return
 	}
-	if appErrorText(l.text) {
+	if appErrorText(l.text) || shellErrorText(l.rest) {
 		r.take(l.event(AppError, FromServer), l)
 		return
 	}
@@ -279,6 +288,7 @@ func appErrorText(text string) bool {
 // the first and the last line of the app's own.
 func (r *logReader) close() {
 	r.state.kernel.flush(r)
+	r.state.nameEvents(r.began)
 	best, name := 0, "console"
 	for _, format := range lineFormats {
 		if r.hits[format.as] > best {
@@ -301,4 +311,8 @@ func (r *logReader) close() {
 	}
 	r.b.c.Logs = append(r.b.c.Logs, r.log)
 	r.b.c.Pools = append(r.b.c.Pools, r.state.pools...)
+	if q := r.state.requests; len(q.List) > 0 {
+		q.File, q.As = r.log.File, r.log.As
+		r.b.c.Requests = append(r.b.c.Requests, q)
+	}
 }

@@ -71,14 +71,14 @@ const siteLog = `2025-02-11T07:00:09.801Z Starting container: web_5a1c.
 func TestThePlatformsNewerMessagesCountAnEndOnce(t *testing.T) {
 	// The second container is ended by the platform: 137 is its SIGKILL.
 	wantEvents(t, readFile(t, "docker.log", siteLog),
-		"2025-02-11T07:00:09 container started",
-		"2025-02-11T07:00:14 container exited code=1",
-		"2025-02-11T07:01:00 container started",
-		"2025-02-11T07:04:50 start timeout elapsed=230.39",
-		"2025-02-11T07:04:50 container stopped",
-		"2025-02-11T07:04:51 container stopped code=137",
-		"2025-02-11T07:05:00 container started",
-		"2025-02-11T07:05:13 container ready elapsed=13.3")
+		"2025-02-11T07:00:09 container started app=web",
+		"2025-02-11T07:00:14 container exited app=web code=1",
+		"2025-02-11T07:01:00 container started app=web",
+		"2025-02-11T07:04:50 start timeout app=web elapsed=230.39",
+		"2025-02-11T07:04:50 container stopped app=web",
+		"2025-02-11T07:04:51 container stopped app=web code=137",
+		"2025-02-11T07:05:00 container started app=web",
+		"2025-02-11T07:05:13 container ready app=web elapsed=13.3")
 }
 
 func FuzzSiteLog(f *testing.F) { fuzzFile(f, "docker.log", siteLog) }

@@ -14,7 +14,7 @@ var (
 	// pastedShell is a shell's prompt with a command. Behind a bare $ or # it is
 	// one only if pastedTools knows the command: files of settings have comments.
 	pastedShell = expression(`^((?:[\w.-]+@[\w.-]+|\[[^\]]{1,40}\]|[\w.-]*[:~][\w./~-]*)?[\w.:~/ -]{0,60})?[$#] (?:sudo )?(\S.*)$`)
-	pastedTools = expression(`^(?:cat|free|vmstat|ss|dmesg|journalctl|kubectl|docker|top|ps|nstat|netstat|head|tail|e?grep)\b`)
+	pastedTools = expression(`^(?:cat|free|vmstat|ss|dmesg|journalctl|kubectl|docker|podman|top|uptime|w|sar|ps|nstat|netstat|head|tail|e?grep|sysctl)\b`)
 	// pastedOther is a bare prompt with any command, in a file that is known to be
 	// of a shell. Behind # it may be a comment of what a command printed.
 	pastedOther = expression(`^\$ \S`)

@@ -50,8 +50,10 @@ func phpfpmLine(l *logLine, s *logState) (Event, bool) {
 		n := fpmSlow().FindStringSubmatch(message)
 		e.Kind, e.PID, e.Elapsed = WorkerTimeout, atoi(n[1]), l.number(n[2], "time", Seconds)
 		if strings.Contains(message, "too slow") {
-			e.Kind = AppError
-			e.Reason = "slow request"
+			e.Kind = SlowRequest
+			if p := fpmSlowPath().FindStringSubmatch(message); p != nil {
+				e.Path = withoutQuery(p[1])
+			}
 		}
 	case fpmStart().MatchString(message):
 		e.Kind, e.PID = WorkerBoot, atoi(fpmStart().FindStringSubmatch(message)[1])

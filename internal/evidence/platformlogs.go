@@ -83,6 +83,7 @@ func (b *builder) platformLogs(s *sheet) error {
 			log.take(e, l)
 		}
 	}
+	log.state.nameEvents(log.began)
 	b.closeTableLog(log, s)
 	return nil
 }

@@ -3,44 +3,53 @@ package evidence
 import "time"
 
 // Pool is a pool of workers as something counted it, at one instant or over
-// the stretch that a [Reading] pair spans.
+// the stretch that a [Reading] pair spans. It stands in case.json of a bundle, and
+// docs/evidence.md describes its fields there.
 type Pool struct {
-	Name   string // of the app, pool or program, where told
-	Server string // gunicorn sync, uwsgi, php-fpm, Puma, Tomcat, .NET ThreadPool …
+	Name   string `json:"name,omitempty"`   // of the app, pool or program, where told
+	Server string `json:"server,omitempty"` // gunicorn sync, uwsgi, php-fpm, Puma, Tomcat, .NET ThreadPool …
 	// Seen says who counted.
-	Seen PoolView
-	At   time.Time
-	From Source
+	Seen PoolView  `json:"seen,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+	From Source    `json:"from,omitzero"`
 
-	Workers Value // requests that can be served at once
-	Busy    Value
-	Idle    Value
-	Queued  Value // requests that wait for a worker
-	Max     Value // the most workers that the settings allow
-	Min     Value // .NET: threads beyond it are added slowly
+	Workers Value `json:"workers,omitzero"` // requests that can be served at once
+	Busy    Value `json:"busy,omitzero"`
+	Idle    Value `json:"idle,omitzero"`
+	Queued  Value `json:"queued,omitzero"` // requests that wait for a worker
+	Max     Value `json:"max,omitzero"`    // the most workers that the settings allow
+	Min     Value `json:"min,omitzero"`    // .NET: threads beyond it are added slowly
 	// BusyAtLeast is what is certain when Busy is not.
-	BusyAtLeast Value
+	BusyAtLeast Value `json:"busy_at_least,omitzero"`
 
 	// Of the live gauge, over its readings.
-	PID         int
-	Cgroup      string // path
-	CPU         Value  // CPUs in use
-	RSS         Value  // bytes, shared pages counted in each process
-	Service     Value  // s that a worker holds a request
-	Rate        Value  // requests/s
-	BusyShare   Value  // mean share of the workers that were busy, %
-	QueuedShare Value  // share of the readings with something queued, %
-	Oldest      Value  // s that the longest waiting connection has waited
-	Abandoned   Value  // queued connections that their client has closed
-	Looks       int    // readings of the gauge behind the shares
-	Sockets     []Listener
+	PID         int    `json:"pid,omitempty"`
+	Cgroup      string `json:"cgroup,omitempty"`      // path
+	CPU         Value  `json:"cpu,omitzero"`          // CPUs in use
+	RSS         Value  `json:"rss,omitzero"`          // bytes, shared pages counted in each process
+	Service     Value  `json:"service,omitzero"`      // s that a worker holds a request
+	Rate        Value  `json:"rate,omitzero"`         // requests/s
+	BusyShare   Value  `json:"busy_share,omitzero"`   // mean share of the workers that were busy, %
+	QueuedShare Value  `json:"queued_share,omitzero"` // share of the readings with something queued, %
+	Oldest      Value  `json:"oldest,omitzero"`       // s that the longest waiting connection has waited
+	Abandoned   Value  `json:"abandoned,omitzero"`    // queued connections that their client has closed
+	// Replaced is how many worker processes ended between the looks with another
+	// in their place, LivedLeast and LivedMost how long those lived, in s, and
+	// Stayed how many of the first look were there at the last.
+	Replaced   Value `json:"replaced,omitzero"`
+	LivedLeast Value `json:"lived_least,omitzero"`
+	LivedMost  Value `json:"lived_most,omitzero"`
+	Stayed     Value `json:"stayed,omitzero"`
+
+	Looks   int        `json:"looks,omitempty"` // readings of the gauge behind the shares
+	Sockets []Listener `json:"sockets,omitempty"`
 	// Waits are what busy workers wait on, by the far end's address; the empty
 	// address stands for none that can be named.
-	Waits []Wait
+	Waits []Wait `json:"waits,omitempty"`
 	// Note is what cannot be told of this kind of server.
-	Note string
+	Note string `json:"note,omitempty"`
 
-	Members []Member
+	Members []Member `json:"members,omitempty"`
 }
 
 // PoolView says who counted.
@@ -56,22 +65,24 @@ const (
 
 // Member is one worker of a pool that tells about each.
 type Member struct {
-	Name   string
-	PID    int
-	State  string // busy, idle, unknown; R, S, D where only that is known
-	Queued Value
-	Free   Value // how many more requests it takes
-	Max    Value
-	RSS    Value // bytes
-	From   Source
+	Name  string `json:"name,omitempty"`
+	PID   int    `json:"pid,omitempty"`
+	State string `json:"state,omitempty"` // busy, idle, unknown; R, S, D where only that is known
+	// RunState is that of the main thread as in proc_pid_stat(5): T is stopped.
+	RunState string `json:"run_state,omitempty"`
+	Queued   Value  `json:"queued,omitzero"`
+	Free     Value  `json:"free,omitzero"` // how many more requests it takes
+	Max      Value  `json:"max,omitzero"`
+	RSS      Value  `json:"rss,omitzero"` // bytes
+	From     Source `json:"from,omitzero"`
 }
 
 // Wait is how many workers wait on one far end.
 type Wait struct {
-	Peer    string
-	Call    string
-	Workers int
-	Sure    bool // the system call names the connection
+	Peer    string `json:"peer,omitempty"`
+	Call    string `json:"call,omitempty"`
+	Workers int    `json:"workers,omitempty"`
+	Sure    bool   `json:"sure,omitempty"` // the system call names the connection
 }
 
 // Container is the state of a container as its platform tells it.

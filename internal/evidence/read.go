@@ -118,7 +118,10 @@ type format struct {
 
 // formats are tried in this order.
 var formats = []format{
+	{"docker stats", (*builder).dockerStatsLines},
 	{"JSON", (*builder).parseJSON},
+	{"kubectl, YAML", (*builder).parseKubeYAML},
+	{"docker stats", (*builder).parseDockerStats},
 	{"listening sockets (ss)", (*builder).parseSS},
 	{"nstat", (*builder).parseNstat},
 	{"netstat -s", (*builder).parseNetstat},
@@ -126,9 +129,12 @@ var formats = []format{
 	{"docker ps", (*builder).parseDockerPS},
 	{"status page", (*builder).parsePoolStatus},
 	{"vmstat", (*builder).parseVmstatTool},
+	{"sar", (*builder).parseSar},
 	{"free", (*builder).parseFree},
+	{"uptime", (*builder).parseUptime},
 	{"top", (*builder).parseTop},
 	{"processes (ps)", (*builder).parsePS},
+	{"sysctl", (*builder).parseSysctl},
 	{"php-fpm pool", (*builder).parsePoolConf},
 	{"kubectl describe", (*builder).parseDescribe},
 	{"probe settings", (*builder).parseProbeText},

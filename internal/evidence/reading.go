@@ -238,6 +238,8 @@ type CgroupCPU struct {
 	Periods         Value `v2:"cpu.stat nr_periods" v1:"cpu.stat nr_periods" unit:"events"`
 	Throttled       Value `v2:"cpu.stat nr_throttled" v1:"cpu.stat nr_throttled" unit:"events"`
 	ThrottledMicros Value `v2:"cpu.stat throttled_usec" v1:"cpu.stat throttled_time"` // of all its CPUs
+	// Now is how many CPUs it uses, as a tool had it that looked twice.
+	Now Value
 }
 
 // QuotaCPUs is how many CPUs the quota allows.
@@ -250,15 +252,15 @@ func (c *CgroupCPU) QuotaCPUs() Value {
 
 // Listener is a socket that listens.
 type Listener struct {
-	Address string // "0.0.0.0:8000", "[::]:80" or the path of a unix socket
-	Unix    bool
-	Port    int   // 0 for unix sockets
-	Queue   Value // connections that wait to be accepted
-	Backlog Value // the limit; the queue may hold one more
-	Drops   Value // events since it was opened, of TCP
+	Address string `json:"address,omitempty"` // "0.0.0.0:8000", "[::]:80" or the path of a unix socket
+	Unix    bool   `json:"unix,omitempty"`
+	Port    int    `json:"port,omitempty"`   // 0 for unix sockets
+	Queue   Value  `json:"queue,omitzero"`   // connections that wait to be accepted
+	Backlog Value  `json:"backlog,omitzero"` // the limit; the queue may hold one more
+	Drops   Value  `json:"drops,omitzero"`   // events since it was opened, of TCP
 	// Process is the program's name and pid where the source has it.
-	Process string
-	PID     int
+	Process string `json:"process,omitempty"`
+	PID     int    `json:"pid,omitempty"`
 }
 
 // Full reports whether the queue takes no more: the kernel lets one more in than

@@ -1,6 +1,10 @@
 package evidence
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 const blanked = "***"
 
@@ -14,14 +18,39 @@ var (
 	containerID  = expression(`[0-9a-f]{32,64}`)
 )
 
+// secretWords are in every name of secretPair and secretOption.
+var secretWords = []string{"passw", "pwd", "secret", "token", "key", "sharedaccess", "connectionstring", "credential", "auth", "sig"}
+
+// leastLong is the length of the shortest word of secretLong.
+const leastLong = 40
+
+// mayName says quickly whether a text may have one of the words, in whatever case:
+// letters beyond ASCII can be another case of one in it.
+func mayName(text string, words ...string) bool {
+	lower := strings.ToLower(text)
+	ascii := !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	return !ascii || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) })
+}
+
 // redactText blanks what looks like a secret: by its name, by its place behind
 // an option or in a URL, and by its form.
 func redactText(text string) string {
-	text = secretURL().ReplaceAllString(text, "${1}"+blanked+"@")
-	text = secretBearer().ReplaceAllString(text, "$1 "+blanked)
-	text = secretJWT().ReplaceAllString(text, blanked)
-	text = secretPair().ReplaceAllString(text, "${1}"+blanked)
-	text = secretOption().ReplaceAllString(text, "${1}"+blanked)
+	if strings.Contains(text, "://") {
+		text = secretURL().ReplaceAllString(text, "${1}"+blanked+"@")
+	}
+	if mayName(text, "bearer", "basic") {
+		text = secretBearer().ReplaceAllString(text, "$1 "+blanked)
+	}
+	if strings.Contains(text, "eyJ") {
+		text = secretJWT().ReplaceAllString(text, blanked)
+	}
+	if mayName(text, secretWords...) {
+		text = secretPair().ReplaceAllString(text, "${1}"+blanked)
+		text = secretOption().ReplaceAllString(text, "${1}"+blanked)
+	}
+	if len(text) < leastLong {
+		return text
+	}
 	return secretLong().ReplaceAllStringFunc(text, func(word string) string {
 		// The ids of containers are long too, and no secrets.
 		rest := containerID().ReplaceAllString(word, "")

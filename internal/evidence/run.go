@@ -177,8 +177,25 @@ func (x *runReader) read(ctx context.Context) error {
 			return err
 		}
 	}
+	x.notKept()
 	x.b.c.Inputs = append(x.b.c.Inputs, Input{File: x.file, As: "run of brink", Note: fmt.Sprintf("repetition %d", x.rep.ID)})
 	return nil
+}
+
+// notKept says of what a run has in another form that the form is another: it is
+// not that nobody looked.
+func (x *runReader) notKept() {
+	for _, g := range []struct {
+		what   Signal
+		detail string
+	}{
+		{HasKernelLog, "a run keeps the kernel's OOM kills as events, and no other line of its log"},
+		{HasContainers, "a run keeps the starts and ends of its apps as events"},
+		{HasThrottle, "a run keeps how often and how long an app was stopped, not in how many periods it ran"},
+		{HasConfig, "a run keeps the server and the workers of an app, not its command"},
+	} {
+		x.b.gap(g.what, Absent, g.detail, Source{File: x.file})
+	}
 }
 
 // mostReadings is how many readings of a window are kept, the first and the

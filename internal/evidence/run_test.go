@@ -153,3 +153,25 @@ func TestWhoseMemoryWasOutInARun(t *testing.T) {
 		}
 	}
 }
+
+// What a run has, in whatever form, is not among what nobody has seen: the workers
+// that were counted, and the kernel's kills, which stand among its events.
+func TestARunSaysInWhichFormItHasThings(t *testing.T) {
+	c, err := Read(t.Context(), newRun(t, 11))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Has(HasPools) {
+		t.Error("its worker pools count as not seen")
+	}
+	for _, g := range c.Unseen() {
+		switch g.What {
+		case HasPools, HasListeners, HasServerLog, HasPlatformLog, HasRequests, HasMeminfo:
+			t.Errorf("%s is in the run, and not seen", g.What)
+		case HasKernelLog, HasContainers, HasThrottle, HasConfig:
+			if g.Why != Absent || !strings.Contains(g.Detail, "a run keeps") {
+				t.Errorf("%s: %s, %q, want what the run keeps in its place", g.What, g.Why, g.Detail)
+			}
+		}
+	}
+}

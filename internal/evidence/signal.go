@@ -22,8 +22,8 @@ const (
 	HasCgroupMem   Signal = "cgroup memory"
 	HasCgroupCPU   Signal = "cgroup cpu"
 	HasThrottle    Signal = "throttle rate"
-	HasListeners   Signal = "accept queues"
-	HasUnixQueues  Signal = "unix accept queues"
+	HasListeners   Signal = "accept queue lengths"
+	HasUnixQueues  Signal = "unix accept queue lengths"
 	HasOverflows   Signal = "listen overflow rate"
 	HasPools       Signal = "worker pools"
 	HasSched       Signal = "run queue delay"
@@ -104,8 +104,11 @@ func (c *Case) hasMore(s Signal) bool {
 	case HasOverflows:
 		return c.Delta(func(r *Reading) Value { return r.Netstat.ListenOverflows }).Known
 	case HasPools:
-		// Of a server whose processes may not be looked at there are only sockets.
-		return slices.ContainsFunc(c.Pools, func(p Pool) bool { return p.Seen != PoolLive || p.PID != 0 || len(p.Members) > 0 })
+		// Of a server whose processes may not be looked at there are only sockets. A
+		// run keeps what was counted, and no process.
+		return slices.ContainsFunc(c.Pools, func(p Pool) bool {
+			return p.Seen != PoolLive || p.PID != 0 || len(p.Members) > 0 || p.Workers.Known || p.BusyShare.Known
+		})
 	case HasSched:
 		return slices.ContainsFunc(c.Readings, func(r Reading) bool { return len(r.Sched) > 0 })
 	case HasKernelLog:

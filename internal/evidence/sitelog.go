@@ -6,7 +6,7 @@ var (
 	siteStops   = expression(`^(?:Site: \S+ stopped|Stop(?:ping)? site|Container is terminating|Failed to start site)`)
 	siteExit    = expression(`^Container has finished running with exit code: ?(-?\d+)`)
 	siteEnded   = expression(`^Site container: \S+ terminated during site startup`)
-	siteMention = expression(`^(?:Sites? |Site: |Container (?:is|start|has|pull|was) |Starting (?:watchers|metrics)|Pulling image|Image:? \S+ (?:is|was|has)|Establishing network|Stop and delete container|Creating container|Start container)`)
+	siteMention = expression(`^(?:Sites? |Site: |Site's |Container (?:is|start|has|pull|was|spec|stopped|deleted|created|image) |(?:Starting|Stopping|Stop|Deleting|Creating|Removing|Restarting) (?:and delete )?(?:container|watchers|metrics|site)\b|Start container|Pulling image|Image:? \S+ (?:is|was|has)|Establishing network)`)
 )
 
 // siteState is what the lines of one site have said of the present start.
@@ -22,6 +22,7 @@ type siteState struct {
 // https://learn.microsoft.com/azure/app-service/configure-custom-container
 func siteMessage(l *logLine, s *logState, message string) (e Event, ok bool) {
 	site := s.site(l.app)
+	s.nameSite(message)
 	e = l.event("", FromPlatform)
 	switch {
 	case siteProbe().MatchString(message):

@@ -81,13 +81,20 @@ func readingOf(name string) string {
 	return ""
 }
 
+// listsListeners reports whether a file has listed sockets.
+func (b *builder) listsListeners() bool {
+	for i := range b.c.Readings {
+		if strings.HasPrefix(b.c.Readings[i].Name, "\x00") {
+			return true
+		}
+	}
+	return false
+}
+
 // mergeListeners puts sockets that a file listed into the reading they belong
 // to: the one named, or the last. Where tools alone have looked, the same sockets
 // a second time are a second look.
 func (b *builder) mergeListeners() {
-	if !slices.ContainsFunc(b.c.Readings, func(r Reading) bool { return strings.HasPrefix(r.Name, "\x00") }) {
-		return
-	}
 	var rest []Reading
 	var lists []Reading
 	for _, r := range b.c.Readings {
@@ -132,6 +139,14 @@ func (r *Reading) absorb(o *Reading) {
 	}
 	if o.Meminfo.MemTotal.Known && !r.Meminfo.MemTotal.Known {
 		r.Meminfo = o.Meminfo
+	}
+	for _, g := range o.Cgroups {
+		if r.Cgroup(g.Path) == nil {
+			r.Cgroups = append(r.Cgroups, g)
+		}
+	}
+	if o.Machine.Load1.Known && !r.Machine.Load1.Known {
+		r.Machine.Load1, r.Machine.Load5, r.Machine.Load15 = o.Machine.Load1, o.Machine.Load5, o.Machine.Load15
 	}
 	if o.Netstat.ListenDrops.Known || o.Netstat.ListenOverflows.Known || o.Netstat.TCPTimeouts.Known {
 		r.Netstat = o.Netstat

@@ -9,66 +9,133 @@ var (
 	topCPU   = expression(`^%?Cpu\(s\):`)
 	topShare = expression(`([\d.,]+)[ %]*(us|sy|ni|id|wa|hi|si|st)`)
 	topTasks = expression(`^(?:Tasks|Threads): +(\d+) total, +(\d+) running, +(\d+) sleeping, +(\d+) stopped, +(\d+) zombie`)
-	topLoad  = expression(`load average: ([\d.]+), ([\d.]+), ([\d.]+)`)
 )
 
-// parseTop reads what top prints in batch mode, in whole or in part.
+// parseTop reads what top prints in batch mode, in whole or in part. The shares of
+// its first iteration are since the boot, or since a process began, so that they
+// say nothing of now where a later one follows.
 //
 // https://man7.org/linux/man-pages/man1/top.1.html
+// https://gitlab.com/procps-ng/procps/-/blob/master/src/top/top.c (the first
+// frame has nothing to compare with)
 func (b *builder) parseTop(f *file) bool {
 	if len(f.data) > 8<<20 {
 		return false
 	}
-	found, n := false, 0
-	var heading []string
-	memory := emptyReading("").Meminfo
+	t := topFrames{file: f.name, r: emptyReading(listenersOnly + readingOf(f.name))}
+	n := 0
 	for line := range bytes.Lines(f.data) {
 		n++
-		text := strings.TrimSpace(string(line[:min(len(line), 4096)]))
-		switch {
-		case topCPU().MatchString(text):
-			b.topActivity(f, n, text)
-			found = true
-		case topMemoryLine(&memory, Source{File: f.name, Line: n}, text):
-		case topTasks().MatchString(text), topLoad().MatchString(text) && strings.HasPrefix(text, "top"):
-			found = true
-		case strings.HasPrefix(text, "PID "):
-			heading = strings.Fields(text)
-		case found && len(b.c.Processes) < mostEvents:
-			if p, ok := topProcess(f.name, n, heading, strings.Fields(text)); ok {
-				b.c.Processes = append(b.c.Processes, p)
-				b.kswapdIn(p)
-			}
-		}
+		t.line(n, strings.TrimSpace(string(line[:min(len(line), 4096)])))
 	}
-	if found {
-		if memory.MemTotal.Known {
-			b.keepMemory(f, &memory)
-		}
-		b.input(f, "top", "")
+	if !t.found {
+		return false
 	}
-	return found
+	t.first()
+	for i := range t.frames {
+		b.c.Activities = append(b.c.Activities, t.frames[i].activity...)
+	}
+	b.c.Processes = append(b.c.Processes, t.processes()...)
+	if t.r.Meminfo.MemTotal.Known || t.r.Machine.Load1.Known {
+		b.c.Readings = append(b.c.Readings, t.r)
+	}
+	note := ""
+	if len(t.frames) > 1 {
+		note = "the CPU's shares of its first iteration are since the boot"
+	}
+	b.input(f, "top", note)
+	return true
 }
 
-// kswapdIn gives the latest activity of top what it says of kswapd.
-func (b *builder) kswapdIn(p Process) {
-	a := &b.c.Activities
-	if !strings.HasPrefix(p.Name, "kswapd") || len(*a) == 0 {
+// topFrames is what was read of top so far.
+type topFrames struct {
+	file    string
+	r       Reading // memory and load, of the last iteration that has them
+	frames  []topFrame
+	heading []string
+	found   bool
+}
+
+// topFrame is one iteration.
+type topFrame struct {
+	activity  []Activity // one, or none where the line is not there
+	processes []Process
+}
+
+// frame is the iteration that is read.
+func (t *topFrames) frame() *topFrame {
+	if len(t.frames) == 0 {
+		t.frames = append(t.frames, topFrame{})
+	}
+	return &t.frames[len(t.frames)-1]
+}
+
+func (t *topFrames) line(n int, text string) {
+	at := Source{File: t.file, Line: n}
+	switch {
+	case strings.HasPrefix(text, "top") && loadAverages(&t.r.Machine, at, text):
+		t.found = true
+		if len(t.frames) < mostEvents {
+			t.frames = append(t.frames, topFrame{})
+		}
+	case topCPU().MatchString(text):
+		t.found = true
+		if len(t.frame().activity) > 0 && len(t.frames) < mostEvents { // lines that grep has picked
+			t.frames = append(t.frames, topFrame{})
+		}
+		t.frame().activity = []Activity{topActivity(at, text)}
+	case topMemoryLine(&t.r.Meminfo, at, text):
+	case topTasks().MatchString(text):
+		t.found = true
+	case strings.HasPrefix(text, "PID "):
+		t.heading = strings.Fields(text)
+	case t.found && len(t.frame().processes) < mostEvents:
+		if p, ok := topProcess(t.file, n, t.heading, strings.Fields(text)); ok {
+			t.frame().take(p)
+		}
+	}
+}
+
+// take takes in a process, and gives the activity what it says of kswapd.
+func (t *topFrame) take(p Process) {
+	t.processes = append(t.processes, p)
+	if !strings.HasPrefix(p.Name, "kswapd") || len(t.activity) == 0 {
 		return
 	}
-	last := &(*a)[len(*a)-1]
-	if last.Tool != "top" {
-		return
-	}
-	if last.Kswapd.Known {
-		last.Kswapd = last.Kswapd.Plus(p.CPU)
+	a := &t.activity[0]
+	if a.Kswapd.Known {
+		a.Kswapd = a.Kswapd.Plus(p.CPU)
 	} else {
-		last.Kswapd = p.CPU
+		a.Kswapd = p.CPU
 	}
 }
 
-func (b *builder) topActivity(f *file, n int, text string) {
-	at := Source{File: f.name, Line: n}
+// first marks what the first iteration tells as of the time since the boot, where
+// there is a later one.
+func (t *topFrames) first() {
+	if len(t.frames) < 2 {
+		return
+	}
+	for i := range t.frames[0].activity {
+		t.frames[0].activity[i].SinceBoot = true
+	}
+	for i := range t.frames[0].processes {
+		p := &t.frames[0].processes[i]
+		p.CPU = Missing(CannotTell, "the share of top's first iteration is since the process began", p.CPU.From...)
+	}
+}
+
+// processes are those of the last iteration that lists any.
+func (t *topFrames) processes() []Process {
+	for i := len(t.frames) - 1; i >= 0; i-- {
+		if len(t.frames[i].processes) > 0 {
+			return t.frames[i].processes
+		}
+	}
+	return nil
+}
+
+func topActivity(at Source, text string) Activity {
 	none := Missing(Absent, "top does not tell", at)
 	a := Activity{Tool: "top", From: at, Seconds: none, User: none, System: none, Idle: none, IOWait: none, Steal: none,
 		SwapIn: none, SwapOut: none, BlockIn: none, BlockOut: none, Runnable: none, Blocked: none, Kswapd: none,
@@ -93,7 +160,7 @@ func (b *builder) topActivity(f *file, n int, text string) {
 			a.Steal = v
 		}
 	}
-	b.c.Activities = append(b.c.Activities, a)
+	return a
 }
 
 // topProcess reads "PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND",

@@ -8,8 +8,11 @@ var (
 	syslogPrefix  = expression(`^(?:` + iso + `|\pL{3,9}\.? +\d{1,2} \d{2}:\d{2}:\d{2}|\d{1,2} \pL{3,9}\.? \d{2}:\d{2}:\d{2}|\pL{3,9} \d{1,2} \d{2}:\d{2}:\d{2}) ([^\s\[]\S*) ([\w./-]+)(?:\[\d+\])?: `)
 	// noMachine stands where syslog has the machine's name, and is none: levels,
 	// and the first words of App Service's messages ("Starting container: …").
-	noMachine     = expression(`^(?:FATAL|CRITICAL|SEVERE|ERROR|WARN|WARNING|NOTICE|INFO|DEBUG|TRACE|Starting|Stopping|Site|Pulling|Container|Image)$`)
-	colours       = expression(`\x1b\[[0-9;]*[A-Za-z]`)
+	noMachine = expression(`^(?:FATAL|CRITICAL|SEVERE|ERROR|WARN|WARNING|NOTICE|INFO|DEBUG|TRACE|Starting|Stopping|Deleting|Creating|Removing|Restarting|Recycling|Site|Pulling|Container|Image)$`)
+	colours   = expression(`\x1b\[[0-9;]*[A-Za-z]`)
+	// rubyLogger is what the logger of Ruby's library puts before a line: the
+	// level's letter, the time and the process.
+	rubyLogger    = expression(`^[DIWEFA], \[(` + iso + `) +#\d+\]`)
 	kubectlPrefix = expression(`^\[pod/([\w.-]+)/[\w.-]+\] `)
 )
 
@@ -44,6 +47,9 @@ func unwrap(n int, file, text string) *logLine {
 	at, rest, ok := stamp(text)
 	l.text, l.rest = text, text
 	if !ok {
+		if m := rubyLogger().FindStringSubmatch(text); m != nil {
+			l.at, _ = parseISO(m[1])
+		}
 		return l
 	}
 	l.at, l.rest = at, strings.TrimLeft(rest, " ")

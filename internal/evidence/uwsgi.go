@@ -62,6 +62,8 @@ func uwsgiLine(l *logLine, s *logState) (Event, bool) {
 		e.Kind, e.Elapsed = WorkerReady, l.number(uwsgiReady().FindStringSubmatch(text)[1], "seconds", Seconds)
 	case uwsgiNoApp().MatchString(text):
 		e.Kind = AppLoadFailed
+	case uwsgiTook().MatchString(text), uwsgiHarakir().MatchString(text):
+		uwsgiSlow(l, &e)
 	case uwsgiMode().MatchString(text), uwsgiRequest().MatchString(text), uwsgiLived().MatchString(text), strings.Contains(text, "uWSGI"), strings.Contains(text, "uwsgi"):
 	default:
 		return Event{}, false

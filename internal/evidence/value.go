@@ -9,12 +9,12 @@ import (
 // Value is a number of a [Case]: where it comes from, or why it is not known.
 // Counters stay exact below 2^53.
 type Value struct {
-	Number float64  `json:"number"`
-	Known  bool     `json:"known"`
-	Unit   Unit     `json:"unit,omitempty"`
-	Why    Reason   `json:"why,omitempty"`    // why it is not known
-	Detail string   `json:"detail,omitempty"` // one phrase more
-	From   []Source `json:"from,omitempty"`
+	Number float64
+	Known  bool
+	Unit   Unit
+	Why    Reason // why it is not known
+	Detail string // one phrase more
+	From   []Source
 }
 
 // Unit is what a value counts.

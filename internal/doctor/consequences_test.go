@@ -1,0 +1,61 @@
+package doctor
+
+import (
+	"slices"
+	"testing"
+)
+
+// A machine that thrashes explains both, and the cascade explains the starts
+// that fail in it (the mechanism, as in explains): it stands before them.
+func TestWhatFollowsStandsInTheOrderOfItsOwnCauses(t *testing.T) {
+	var modes []Mode
+	for _, f := range inCausalOrder([]Finding{{Mode: SwapThrash}, {Mode: FailedStart, Subject: "a"}, {Mode: FailedStart, Subject: "b"}, {Mode: RestartCascade}}) {
+		modes = append(modes, f.Mode)
+	}
+	if want := []Mode{SwapThrash, RestartCascade, FailedStart, FailedStart}; !slices.Equal(modes, want) {
+		t.Errorf("the order is %v, want %v", modes, want)
+	}
+}
+
+// No mode is its own cause by way of others, so that every order ends.
+func TestNoCauseIsItsOwnConsequence(t *testing.T) {
+	for mode := range explains {
+		seen := map[Mode]bool{}
+		todo := slices.Clone(explains[mode])
+		for len(todo) > 0 {
+			m := todo[0]
+			todo = todo[1:]
+			if m == mode {
+				t.Fatalf("%s is its own consequence", mode)
+			}
+			if !seen[m] {
+				seen[m] = true
+				todo = append(todo, explains[m]...)
+			}
+		}
+	}
+}
+
+// Names of sites have no underscores; what follows one is the container's own.
+func TestASiteIsNamedWithoutItsContainersNumber(t *testing.T) {
+	for container, want := range map[string]string{
+		"shop_0_3f2a9c1d": "shop", "shop_2_9a7c": "shop", "shop_1": "shop", "shop-2": "shop-2", "shop": "shop",
+	} {
+		if got := siteName(container); got != want {
+			t.Errorf("%s is of %s, want %s", container, got, want)
+		}
+	}
+}
+
+// Two apps whose names begin alike are two; what stands behind a mark that no
+// name of its kind has is a part of one.
+func TestNamesOfOneProgram(t *testing.T) {
+	for pair, want := range map[[2]string]bool{
+		{"relay.service", "relay"}: true, {"hooks-6c5d-7xk2p", "hooks-6c5d-7xk2p/hooks"}: true, {"shop", "shop_0_3f2a9c1d"}: true,
+		{"", "shop"}: true, {"shop", "shop"}: true, {"api", "api-worker"}: false, {"api.service", "api-worker"}: false, {"web", "website"}: false,
+	} {
+		if got := sameProgram(pair[0], pair[1]); got != want {
+			t.Errorf("%v: %v, want %v", pair, got, want)
+		}
+	}
+}
