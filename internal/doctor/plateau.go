@@ -148,36 +148,40 @@ func seriesPlateau(l *look, s *evidence.Series) *Finding {
 	return f
 }
 
-// readingsPlateau looks at readings over time: what is available stands still
-// while more and more of memory goes to swap.
+// readingsPlateau looks at the longest stretch at the end of the readings in which
+// what is available stands still, while more and more of memory goes to swap.
 func readingsPlateau(l *look) *Finding {
-	if len(l.Readings) < 3 || l.frozen() {
+	const least = 3
+	if l.frozen() {
 		return nil
 	}
-	least, most := math.Inf(1), math.Inf(-1)
+	low, high := math.Inf(1), math.Inf(-1)
 	var first, last evidence.Value
-	total := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemTotal })
-	for i := range l.Readings {
+	n, begin := 0, 0
+	for i := len(l.Readings) - 1; i >= 0; i-- {
 		m := &l.Readings[i].Meminfo
-		share := m.MemAvailable.PercentOf(m.MemTotal)
-		used := m.SwapTotal.Minus(m.SwapFree)
+		share, used := m.MemAvailable.PercentOf(m.MemTotal), m.SwapTotal.Minus(m.SwapFree)
 		if !share.Known || !used.Known {
 			continue
 		}
-		least, most = min(least, share.Number), max(most, share.Number)
-		if !first.Known {
-			first = used
+		if max(high, share.Number)-min(low, share.Number) > 2*plateauWidth {
+			break
 		}
-		last = used
+		low, high = min(low, share.Number), max(high, share.Number)
+		if n++; n == 1 {
+			last = used
+		}
+		first, begin = used, i
 	}
+	total := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemTotal })
 	grown := last.Minus(first).PercentOf(total)
-	if !grown.AtLeast(plateauSwap) || most-least > 2*plateauWidth || !(100-most >= plateauLevel) {
+	if n < least || !grown.AtLeast(plateauSwap) || !(100-high >= plateauLevel) {
 		return nil
 	}
 	f := &Finding{}
 	f.What = "Available memory stands still at " + f.n("available", l.headroom) + " while swap grows from " + f.n("swap used, first", first) + " to " + f.n("swap used, last", last) +
 		": what is put on the machine is paid by moving out what was there."
-	f.over(l)
+	f.between(l.Readings[begin].At, l.Readings[len(l.Readings)-1].At)
 	plateauText(f)
 	f.level(Observed, "both were read over the same time")
 	return f

@@ -312,12 +312,26 @@ func (x *runReader) events(ctx context.Context) error {
 		if e.Code != nil {
 			one.Code = Known(float64(*e.Code), NoUnit, from)
 		}
-		if kind == OOMKill {
+		switch kind {
+		case OOMKill:
 			one.OOMGlobal = oomOfMachine(e.Detail)
+		case ContainerReady:
+			one.Elapsed = startTook(e.Detail, from)
 		}
 		x.b.event(one)
 	}
 	return nil
+}
+
+// startTook is how long a start took, by what a run's event says of an app that
+// became healthy.
+func startTook(detail string, from Source) Value {
+	took, ok := strings.CutPrefix(detail, "after ")
+	d, err := time.ParseDuration(took)
+	if !ok || err != nil {
+		return Missing(NotSeen, "the run does not tell how long the start took", from)
+	}
+	return Known(d.Seconds(), Seconds, from)
 }
 
 // oomOfMachine tells by what a run's event says of an OOM kill whose memory was

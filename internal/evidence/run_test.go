@@ -175,3 +175,12 @@ func TestARunSaysInWhichFormItHasThings(t *testing.T) {
 		}
 	}
 }
+
+// How long a start took is in what the lab says of an app that became healthy.
+func TestARunTellsHowLongAStartTook(t *testing.T) {
+	from := Source{File: "record.db", Line: 1, Field: "events"}
+	wantValue(t, "after two minutes", startTook("after 2m2.392s", from), 122.392, Seconds, "record.db:1 events")
+	if v := startTook("it answers again", from); v.Known {
+		t.Errorf("%v is told of what does not say so", v)
+	}
+}

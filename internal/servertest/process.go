@@ -5,6 +5,7 @@ package servertest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -50,15 +51,27 @@ func (p *Process) Log(t testing.TB) string {
 
 const logName = "log"
 
+// The ports of servers lie below those that the kernel takes for outgoing
+// connections unless it is told otherwise (ip_local_port_range begins at 32768),
+// of which a test opens many while it starts servers.
+const (
+	lowestPort = 10240
+	ports      = 32768 - lowestPort
+)
+
 // FreePort is one that was free a moment ago.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var err error
+	for range 100 {
+		var l net.Listener
+		if l, err = net.Listen("tcp4", onPort(lowestPort+rand.IntN(ports))); err == nil {
+			defer l.Close()
+			return l.Addr().(*net.TCPAddr).Port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatalf("no port is free: %v", err)
+	return 0
 }
 
 // Launch starts a command in a directory of its own, which holds the files, and

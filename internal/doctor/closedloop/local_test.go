@@ -3,6 +3,7 @@
 package closedloop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"brink/internal/doctor"
-	"brink/internal/evidence"
 	"brink/internal/servertest"
 )
 
@@ -29,16 +29,6 @@ const (
 	// brief is how long a request of honest load holds a worker.
 	brief = 150 * time.Millisecond
 )
-
-// look has doctor look at this machine.
-func look(t testing.TB, window time.Duration) *doctor.Report {
-	t.Helper()
-	c, err := evidence.Live(t.Context(), evidence.Options{For: window})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doctor.Diagnose(c)
-}
 
 // about finds the findings about a server, by its address.
 func about(r *doctor.Report, p *servertest.Process) []doctor.Finding {
@@ -69,6 +59,8 @@ type patient struct {
 type ward struct {
 	mode       doctor.Mode
 	ill, twins []patient
+	// window is for what a usual one is too short to show; 0 stands for the usual.
+	window time.Duration
 }
 
 // examine looks until each of the ill has been named with the mode. Nothing may
@@ -77,20 +69,20 @@ func (w *ward) examine(t *testing.T) {
 	t.Helper()
 	named := map[string]bool{}
 	var last *doctor.Report
+	window := cmp.Or(w.window, window)
 	for n := 1; len(named) < len(w.ill) && n <= windows; n++ {
-		last = look(t, window)
+		last = theNeighbours().look(t, window, func(r *doctor.Report) bool { return len(w.wrong(r)) == 0 })
+		for _, wrong := range w.wrong(last) {
+			t.Error(wrong)
+		}
 		for _, p := range w.ill {
 			for _, f := range about(last, p.Process) {
-				switch {
-				case f.Mode == w.mode && !named[p.name]:
+				if f.Mode == w.mode && !named[p.name] {
 					named[p.name] = true
 					t.Logf("window %d: %s", n, f.What)
-				case f.Mode != w.mode && f.CausedBy == "":
-					t.Errorf("%s has %s, and was found to have %s: %s", p.name, w.mode, f.Mode, f.What)
 				}
 			}
 		}
-		w.spare(t, last)
 	}
 	for _, p := range w.ill {
 		if !named[p.name] {
@@ -99,14 +91,29 @@ func (w *ward) examine(t *testing.T) {
 	}
 }
 
-// spare checks that nothing is said of a twin.
-func (w *ward) spare(t *testing.T, r *doctor.Report) {
-	t.Helper()
-	for _, p := range w.twins {
+// wrong is what a report says that is not so: of the ill something that does not
+// follow from what they have, of a twin anything.
+func (w *ward) wrong(r *doctor.Report) []string {
+	list := w.ofTwins(r)
+	for _, p := range w.ill {
 		for _, f := range about(r, p.Process) {
-			t.Errorf("%s is healthy, and was found to have %s: %s", p.name, f.Mode, f.What)
+			if f.Mode != w.mode && f.CausedBy == "" {
+				list = append(list, fmt.Sprintf("%s has %s, and was found to have %s: %s", p.name, w.mode, f.Mode, f.What))
+			}
 		}
 	}
+	return list
+}
+
+// ofTwins is what a report says of the twins.
+func (w *ward) ofTwins(r *doctor.Report) []string {
+	var list []string
+	for _, p := range w.twins {
+		for _, f := range about(r, p.Process) {
+			list = append(list, fmt.Sprintf("%s is healthy, and was found to have %s: %s", p.name, f.Mode, f.What))
+		}
+	}
+	return list
 }
 
 // TestLocal causes what can be caused beside other work on this machine.
@@ -115,6 +122,8 @@ func TestLocal(t *testing.T) {
 	t.Run("exhausted pools", exhaustedPools)
 	t.Run("blocked loops", blockedLoops)
 	t.Run("overflowing queue", overflowingQueue)
+	t.Run("boots without end", endlessBoots)
+	t.Run("full CPUs", fullCPUs)
 	t.Run("time-outs in the log", logs.examine)
 }
 
@@ -248,6 +257,21 @@ func overflowingQueue(t *testing.T) {
 	one := dial
 	one.Workers = 1
 	t.Cleanup(one.Drive(twin, 0.5, brief))
-	w := ward{doctor.AcceptQueueFilled, []patient{{"a queue of four", p}}, []patient{{"a queue of four", twin}}}
+	w := ward{mode: doctor.AcceptQueueFilled, ill: []patient{{"a queue of four", p}}, twins: []patient{{"a queue of four", twin}}}
+	w.examine(t)
+}
+
+// endlessBoots: workers take longer to boot than their master waits, and requests
+// wait for one; the twin's master waits longer.
+func endlessBoots(t *testing.T) {
+	start := func(limit string) *servertest.Process {
+		port := servertest.FreePort(t)
+		p := servertest.Launch(t, port, map[string]string{"app.py": "import time\ntime.sleep(1000)\n"}, nil,
+			servertest.GunicornBin, "-w", "2", "-t", limit, "-b", addressAt(port), "app:app")
+		untilEnded(t, p, servertest.Keep(2, func() { _ = servertest.Get(p) }))
+		return p
+	}
+	w := ward{mode: doctor.BootTimeoutLoop, window: 12 * time.Second, // three rounds and a half
+		ill: []patient{{"a limit of 3 s", start("3")}}, twins: []patient{{"a limit of 1000 s", start("1000")}}}
 	w.examine(t)
 }

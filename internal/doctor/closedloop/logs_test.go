@@ -3,9 +3,12 @@
 package closedloop
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,6 +28,8 @@ type logged struct {
 	mode doctor.Mode // none for a twin
 }
 
+func addressAt(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
 // slowBoot takes longer to be imported than gunicorn waits for a worker unless
 // told otherwise (30 s).
 const slowBoot = "import time\ntime.sleep(38)\ndef app(env, start):\n    start('200 OK', [('Content-Length', '0')])\n    return [b'']\n"
@@ -40,7 +45,7 @@ func startTimeOuts(t *testing.T) *timeOuts {
 		args = append(args, "-w", "1", "-b", addressAt(port), "app:app")
 		return servertest.Launch(t, port, map[string]string{"app.py": slowBoot}, nil, servertest.GunicornBin, args...)
 	}
-	held, fine := servertest.Gunicorn(t, "", "-w", "1", "-t", "3"), servertest.Gunicorn(t, "", "-w", "1", "-t", "3")
+	held, fine := servertest.Gunicorn(t, "", "-w", "1", "-t", "5"), servertest.Gunicorn(t, "", "-w", "1", "-t", "5")
 	for p, seconds := range map[*servertest.Process]string{held: "?60", fine: "?0.1"} {
 		visitors := servertest.Pool{Workers: 1, Request: func(p *servertest.Process) error {
 			time.Sleep(brief)
@@ -60,19 +65,27 @@ func startTimeOuts(t *testing.T) *timeOuts {
 	}}
 }
 
-// examine looks at each server and its log until it is named.
+// examine looks at each server and its log until it is named. A twin has to be
+// up, and is then looked at once: its log does not change any more.
 func (l *timeOuts) examine(t *testing.T) {
 	for _, p := range l.list {
+		if p.mode == "" {
+			servertest.Eventually(t, p.name+" is over", func() bool {
+				resp, err := servertest.Client.Get(p.URL("?0.1"))
+				return err == nil && resp.Body.Close() == nil
+			})
+		}
 		named := false
 		for deadline := time.Now().Add(2 * servertest.Patience); !named && time.Now().Before(deadline); {
 			r := withLog(t, p.Log(t))
 			for _, f := range r.Findings {
 				switch {
+				case !fromLog(&f): // of this machine and the other servers on it
 				case f.Mode == p.mode:
 					named = true
 					t.Logf("%s: %s", p.name, f.What)
 				case f.Mode == doctor.WorkerTimeout && p.mode == doctor.BootTimeoutLoop: // as long as it was once
-				case f.Mode == doctor.BootTimeoutLoop, f.Mode == doctor.WorkerTimeout, f.Mode == doctor.OOMKill, f.Mode == doctor.CrashLoop:
+				default:
 					t.Errorf("%s was found to have %s: %s", p.name, f.Mode, f.What)
 				}
 			}
@@ -97,11 +110,21 @@ func (l *timeOuts) examine(t *testing.T) {
 	})
 }
 
+// logFile is what the log is called in the case.
+const logFile = "gunicorn.log"
+
+// fromLog reports whether any number of a finding is from the log.
+func fromLog(f *doctor.Finding) bool {
+	return slices.ContainsFunc(f.Numbers, func(n doctor.Number) bool {
+		return slices.ContainsFunc(n.From, func(s evidence.Source) bool { return filepath.Base(s.File) == logFile })
+	})
+}
+
 // withLog judges this machine, collected as it is now, together with a log.
 func withLog(t *testing.T, log string) *doctor.Report {
 	t.Helper()
 	dir := t.TempDir()
-	bundle, file := filepath.Join(dir, "bundle.tar.gz"), filepath.Join(dir, "gunicorn.log")
+	bundle, file := filepath.Join(dir, "bundle.tar.gz"), filepath.Join(dir, logFile)
 	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
