@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,6 +177,10 @@ func TestCollectWhereNothingCanBeWritten(t *testing.T) {
 
 // A terminal that goes away takes nothing along.
 func TestCollectSurvivesItsTerminal(t *testing.T) {
+	// A signal that is caught here is not ignored by a child, under nohup neither.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
 	s := newSession(t)
 	cmd := s.command("collect", "--every", "100ms", "--on-trigger", "memory.available < 0", "--out", "case.tar.gz")
 	var fault bytes.Buffer
