@@ -51,3 +51,11 @@ func (s Span) cpuShares(a *Activity) {
 	}
 	a.User, a.System, a.Idle, a.IOWait, a.Steal = own(user), own(system), own(idle), own(wait), own(steal)
 }
+
+// emptyActivity is one of which a tool has told nothing yet.
+func emptyActivity(tool string, at Source) Activity {
+	none := Missing(Absent, tool+" does not tell", at)
+	return Activity{Tool: tool, From: at, Seconds: none, User: none, System: none, Idle: none, IOWait: none, Steal: none,
+		SwapIn: none, SwapOut: none, BlockIn: none, BlockOut: none, Runnable: none, Blocked: none, Kswapd: none,
+		ScanKswapd: none, ScanDirect: none, Refault: none}
+}

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ func (b *builder) parseDockerStats(f *file) bool {
 		return false
 	}
 	var columns []string
-	s := statsOf(f)
+	s := statsOf(f, "CPU %", "MEM USAGE / LIMIT")
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -54,24 +55,22 @@ func (b *builder) parseDockerStats(f *file) bool {
 	return s.done(b, f)
 }
 
-// object takes in a line of "docker stats --format json".
-func (s *stats) object(n int, o object) {
-	s.row(n, firstText(o, "Name", "Container", "ID"), textOf(o["CPUPerc"]), textOf(o["MemUsage"]))
-}
-
 // dockerStatsLines reads "docker stats --format json", an object a line.
 func (b *builder) dockerStatsLines(f *file) bool {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(f.data), []byte{'\n'})
 	if len(first) > mostLine || !bytes.Contains(first, []byte(`"MemUsage"`)) || !bytes.Contains(first, []byte(`"CPUPerc"`)) || !json.Valid(first) {
 		return false
 	}
-	s := statsOf(f)
+	s := statsOf(f, "CPUPerc", "MemUsage")
 	n := 0
 	for line := range bytes.Lines(f.data) {
 		n++
-		v, _, err := decodeJSON(bytes.TrimSpace(line[:min(len(line), mostLine)]))
+		text := bytes.TrimSpace(line[:min(len(line), mostLine)])
+		v, _, err := decodeJSON(text)
 		if o, ok := v.(object); ok && err == nil {
-			s.object(n, o)
+			s.row(n, firstText(o, "Name", "Container", "ID"), textOf(o["CPUPerc"]), textOf(o["MemUsage"]))
+		} else if len(text) > 0 {
+			s.left++
 		}
 	}
 	return s.done(b, f)
@@ -82,16 +81,19 @@ type stats struct {
 	file  string
 	r     Reading
 	place map[string]int
+	// cpu and memory are the names of the columns.
+	cpu, memory string
+	left        int // rows that were not read
 }
 
-func statsOf(f *file) *stats {
-	return &stats{file: f.name, r: Reading{Name: listenersOnly + readingOf(f.name)}, place: map[string]int{}}
+func statsOf(f *file, cpu, memory string) *stats {
+	return &stats{file: f.name, cpu: cpu, memory: memory, r: Reading{Name: listenersOnly + readingOf(f.name)}, place: map[string]int{}}
 }
 
 // row takes in a row; one without amounts is of a container that does not run.
 func (s *stats) row(n int, name, cpu, memory string) {
 	used, limit, _ := strings.Cut(memory, " / ")
-	at := Source{File: s.file, Line: n, Field: "MEM USAGE / LIMIT"}
+	at := Source{File: s.file, Line: n, Field: s.memory}
 	name = shorten(name)
 	if name == "" || memory == "" {
 		return
@@ -101,7 +103,7 @@ func (s *stats) row(n int, name, cpu, memory string) {
 	if max := statsSize(limit, at); max.Above(0) {
 		g.Memory.Max = Limit{Value: max}
 	}
-	at.Field = "CPU %"
+	at.Field = s.cpu
 	g.CPU.Now = parsedNumber(strings.TrimSuffix(cpu, "%"), NoUnit, at).Times(0.01, NoUnit)
 	if !g.Memory.Current.Known && !g.CPU.Now.Known {
 		return
@@ -110,16 +112,21 @@ func (s *stats) row(n int, name, cpu, memory string) {
 		s.r.Cgroups[i] = g
 		return
 	}
-	if len(s.r.Cgroups) < mostCgroups {
-		s.place[name] = len(s.r.Cgroups)
-		s.r.Cgroups = append(s.r.Cgroups, g)
+	if len(s.r.Cgroups) == mostCgroups {
+		s.left++
+		return
 	}
+	s.place[name] = len(s.r.Cgroups)
+	s.r.Cgroups = append(s.r.Cgroups, g)
 }
 
 func (s *stats) done(b *builder, f *file) bool {
 	note := ""
-	if len(s.r.Cgroups) == 0 {
+	switch {
+	case len(s.r.Cgroups) == 0:
 		note = "it shows no container that runs"
+	case s.left > 0:
+		note = fmt.Sprintf("%d of its rows were not read", s.left)
 	}
 	b.c.Readings = append(b.c.Readings, s.r)
 	b.input(f, "docker stats", note)

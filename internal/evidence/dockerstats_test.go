@@ -30,7 +30,7 @@ func TestDockerStatsAsJSON(t *testing.T) {
 	c := readFile(t, "stats.json", statsJSON)
 	wantWhole(t, c)
 	g := c.Last().Cgroup("api")
-	wantValue(t, "usage", g.Memory.Current, 900<<20, Bytes, "stats.json:2 MEM USAGE / LIMIT")
+	wantValue(t, "usage", g.Memory.Current, 900<<20, Bytes, "stats.json:2 MemUsage")
 	wantValue(t, "limit", g.Memory.Max.Value, 1000<<20, Bytes, "")
 	wantValue(t, "CPUs", g.CPU.Now, 0.5, NoUnit, "")
 }

@@ -37,7 +37,7 @@ func haproxyLine(l *logLine, s *logState) (Event, bool) {
 		}
 	}
 	q.Path, q.Asks = haproxyPath(m[22])
-	if strings.ContainsRune("sc", rune(state[0])) {
+	if state[0] == 's' {
 		q.Outcome = "timeout"
 	}
 	s.requests.add(q)
@@ -56,6 +56,8 @@ func haproxyLine(l *logLine, s *logState) (Event, bool) {
 		}
 		if state[:2] == "sQ" {
 			e.Reason = "queue time-out"
+		}
+		if state[:2] == "sQ" && q.Seconds >= 0 {
 			e.Elapsed = Known(q.Seconds, Seconds, l.number(m[9], "Ta", Millis).From...)
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
 
 var (
 	kubeYAMLKey = expression(`^(?:- )?(?:apiVersion|kind|items|metadata|spec|status|containerStatuses|initContainerStatuses|containerID|lastState|state|restartCount):(?:\s|$)`)
+	yamlFaultAt = expression(`^(?:yaml: )?line \d+: `)
 	kubeYAMLOf  = expression(`(?m)^[\s-]*(?:kind: (?:Pod|PodList|Event|EventList)\s*$|containerStatuses:|restartCount:|involvedObject:)`)
 )
 
@@ -29,12 +30,20 @@ func (b *builder) parseKubeYAML(f *file) bool {
 		b.strange(f, fmt.Sprintf("it is YAML of more than %d MiB: kubectl's -o json is read up to %d", mostYAML>>20, mostJSON>>20))
 		return true
 	}
-	understood := ""
-	for _, document := range yamlDocuments(f.data) {
-		v, err := kubeDocument(document)
+	understood, note := "", ""
+	documents, more := yamlDocuments(f.data)
+	if more {
+		note = fmt.Sprintf("only its first %d documents were read", len(documents))
+	}
+	for _, d := range documents {
+		v, err := kubeDocument(d.text)
 		if err != nil {
-			b.strange(f, "it begins like YAML of kubectl and is none: "+firstLine(err.Error()))
-			return true
+			note = fmt.Sprintf("what begins in line %d is no YAML as kubectl writes it: %s", d.line, yamlFault(err))
+			if understood == "" {
+				b.strange(f, note)
+				return true
+			}
+			break
 		}
 		for _, known := range []func(*builder, *file, any) (string, bool){podJSON, kubeEventsJSON} {
 			if as, ok := known(b, f, v); ok {
@@ -47,7 +56,7 @@ func (b *builder) parseKubeYAML(f *file) bool {
 		b.strange(f, "it is YAML of Kubernetes without a pod's status or an event")
 		return true
 	}
-	b.input(f, understood, "")
+	b.input(f, understood, note)
 	return true
 }
 
@@ -62,20 +71,36 @@ func firstYAMLLine(data []byte) []byte {
 	return nil
 }
 
-// yamlDocuments cuts a file at the lines that begin a document.
-func yamlDocuments(data []byte) [][]byte {
-	const most = 1000
-	var documents [][]byte
-	begin, at := 0, 0
+// mostDocuments is how many documents of one file are read.
+const mostDocuments = 1000
+
+// yamlDocument is one of a file's, which begins in a line.
+type yamlDocument struct {
+	line int
+	text []byte
+}
+
+// yamlDocuments cuts a file at the marks that begin a document; more tells that
+// there are others.
+func yamlDocuments(data []byte) (documents []yamlDocument, more bool) {
+	begin, at, n, first := 0, 0, 0, 1
+	end := func() {
+		if len(bytes.TrimSpace(data[begin:at])) > 0 {
+			documents = append(documents, yamlDocument{first, data[begin:at]})
+		}
+	}
 	for line := range bytes.Lines(data) {
-		if bytes.Equal(bytes.TrimRight(line, " \t\r\n"), []byte("---")) && len(documents) < most {
-			documents = append(documents, data[begin:at])
-			begin = at + len(line)
+		n++
+		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
+			if end(); len(documents) == mostDocuments {
+				return documents, true
+			}
+			begin, first = at+len("---"), n
 		}
 		at += len(line)
 	}
-	documents = append(documents, data[begin:])
-	return slices.DeleteFunc(documents, func(d []byte) bool { return len(bytes.TrimSpace(d)) == 0 })
+	end()
+	return documents, false
 }
 
 // deepestYAML is how far objects of Kubernetes are nested, and more.
@@ -139,8 +164,9 @@ func ofNode(n *yaml.Node, deep int) (any, error) {
 	return nil, fmt.Errorf("line %d: it has anchors or aliases, which kubectl does not write", n.Line)
 }
 
-// firstLine is a message without the piece of the file that follows it.
-func firstLine(text string) string {
-	line, _, _ := bytes.Cut([]byte(text), []byte{'\n'})
-	return shorten(string(line))
+// yamlFault is a parser's message without the line, which counts from the
+// document, and the piece of the file that follows it.
+func yamlFault(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return shorten(yamlFaultAt().ReplaceAllString(line, ""))
 }

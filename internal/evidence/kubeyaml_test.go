@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -110,10 +111,10 @@ func TestKubeEventsAsYAML(t *testing.T) {
 // nothing of its state.
 func TestOtherYAMLIsRefusedInASentence(t *testing.T) {
 	for want, text := range map[string]string{
-		"anchors or aliases":          "kind: Pod\na: &a [x,x]\nb: [*a,*a]\nstatus:\n  containerStatuses: *a\n",
-		"without a pod's status":      "apiVersion: v1\nkind: List\nitems:\n- kind: Service\n  restartCount: x\n",
-		"begins like YAML of kubectl": "apiVersion: v1\nkind: Pod\nstatus:\n  containerStatuses:\n - [\n",
-		"no format that is known":     "apiVersion: v1\nkind: Service\nmetadata:\n  name: x\n",
+		"anchors or aliases":      "kind: Pod\na: &a [x,x]\nb: [*a,*a]\nstatus:\n  containerStatuses: *a\n",
+		"without a pod's status":  "apiVersion: v1\nkind: List\nitems:\n- kind: Service\n  restartCount: x\n",
+		"in line 1 is no YAML":    "apiVersion: v1\nkind: Pod\nstatus:\n  containerStatuses:\n - [\n",
+		"no format that is known": "apiVersion: v1\nkind: Service\nmetadata:\n  name: x\n",
 	} {
 		c := readFiles(t, map[string]string{"x": text})
 		if len(c.Strangers) != 1 || !strings.Contains(c.Strangers[0].Why, want) || strings.Contains(c.Strangers[0].Why, "\n") {
@@ -152,3 +153,16 @@ func TestHostileYAMLTakesNoTime(t *testing.T) {
 }
 
 func FuzzKubeYAML(f *testing.F) { fuzzFile(f, "pod.yaml", podYAML, eventYAML) }
+
+// A mark may have a comment behind it, and what is read before a fault stays.
+func TestYAMLDocumentsAreReadUpToTheFault(t *testing.T) {
+	c := readFile(t, "pods.yaml", podYAML+"--- # the next\n"+strings.Replace(podYAML, "name: api-0", "name: api-1", 1)+"---\nstatus: [\n")
+	if len(c.Containers) != 2 {
+		t.Errorf("%d containers, want 2", len(c.Containers))
+	}
+	lines := strings.Count(podYAML, "\n")
+	want := fmt.Sprintf("what begins in line %d is no YAML as kubectl writes it: ", 2*lines+2)
+	if note := c.Inputs[0].Note; !strings.HasPrefix(note, want) {
+		t.Errorf("the note is %q, want %q", note, want)
+	}
+}

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -95,3 +96,23 @@ func TestSarOverARestart(t *testing.T) {
 }
 
 func FuzzSar(f *testing.F) { fuzzFile(f, "sar.txt", sarText) }
+
+// A day of rows at one a second is more than is kept: the last ten minutes of it
+// are judged, and the same ten minutes of the day before are not.
+func TestSarOfTwoDaysInSeconds(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("00:00:00     pswpin/s pswpout/s\n")
+	for second := 1; second <= 2*86400; second++ {
+		day, of := second/86400, second%86400
+		fmt.Fprintf(&text, "%02d:%02d:%02d         %d.00      0.00\n", of/3600, of/60%60, of%60, 1000*day)
+	}
+	c := readFile(t, "sar.txt", text.String())
+	if len(c.Activities) != 600 {
+		t.Fatalf("%d activities, want those of 600 s", len(c.Activities))
+	}
+	wantValue(t, "the oldest", c.Activities[0].SwapIn, 1000, "pages/s", "")
+	wantValue(t, "the last", c.Activities[599].SwapIn, 2000, "pages/s", "")
+	if note := c.Inputs[0].Note; !strings.HasPrefix(note, "172200 rows") {
+		t.Errorf("the note is %q, want 172800 - 600 rows", note)
+	}
+}

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -94,7 +95,7 @@ func (s *sar) line(n int, text string) {
 		return
 	}
 	m := sarRow().FindStringSubmatch(text)
-	if m == nil || len(s.columns) == 0 || len(s.rows) >= mostEvents {
+	if m == nil || len(s.columns) == 0 {
 		return
 	}
 	if strings.Contains(text, "RESTART") { // of the machine: what was before is of another boot
@@ -112,6 +113,11 @@ func (s *sar) line(n int, text string) {
 	row := sarLine{n: n, at: timeOfDay(m[1], m[2]), words: words}
 	if len(s.rows) > 0 {
 		row.lasted = since(s.rows[len(s.rows)-1].at, row.at)
+	}
+	if len(s.rows) == mostEvents { // the later half is more than ten minutes, at a row a second
+		const half = mostEvents / 2
+		s.rows = append(s.rows[:0], s.rows[half:]...)
+		s.before += half
 	}
 	s.rows = append(s.rows, row)
 }
@@ -137,14 +143,14 @@ func since(from, to time.Duration) time.Duration {
 
 // end takes in the section that was read: what is about now.
 func (s *sar) end() {
-	last := len(s.rows) - 1
-	for i := 1; i <= last; i++ {
-		row := &s.rows[i]
-		if since(row.at, s.rows[last].at) >= sarLately {
-			s.before++
-			continue
-		}
-		s.take(row, i == last)
+	last, first := len(s.rows)-1, len(s.rows)
+	// Times of day come again, so that ages are added up.
+	for age := time.Duration(0); first > 1 && age < sarLately; first-- {
+		age += s.rows[first-1].lasted
+	}
+	s.before += max(first-1, 0)
+	for i := first; i <= last; i++ {
+		s.take(&s.rows[i], i == last)
 	}
 	s.rows, s.columns = nil, nil
 }
@@ -202,7 +208,7 @@ func sarMemory(m *Meminfo, kib func(string) Value, value func(string, Unit) Valu
 	m.MemFree, m.MemAvailable = kib("kbmemfree"), kib("kbavail")
 	m.Buffers, m.Cached, m.CommittedAS, m.Dirty = kib("kbbuffers"), kib("kbcached"), kib("kbcommit"), kib("kbdirty")
 	if used, share := kib("kbmemused"), value("%memused", Percent); used.Known && share.Above(0) {
-		m.MemTotal = Known(100*used.Number/share.Number, Bytes, append(used.From, share.From...)...)
+		m.MemTotal = Known(100*used.Number/share.Number, Bytes, slices.Concat(used.From, share.From)...)
 	}
 }
 
@@ -212,10 +218,7 @@ func (s *sar) activity(row *sarLine) *Activity {
 		return &s.activities[i]
 	}
 	at := Source{File: s.file, Line: row.n}
-	none := Missing(Absent, "sar does not tell", at)
-	a := Activity{Tool: "sar", From: at, Seconds: none, User: none, System: none, Idle: none, IOWait: none, Steal: none,
-		SwapIn: none, SwapOut: none, BlockIn: none, BlockOut: none, Runnable: none, Blocked: none, Kswapd: none,
-		ScanKswapd: none, ScanDirect: none, Refault: none}
+	a := emptyActivity("sar", at)
 	if row.lasted > 0 {
 		a.Seconds = Known(row.lasted.Seconds(), Seconds, at)
 	}

@@ -22,7 +22,7 @@ var (
 // https://uwsgi-docs.readthedocs.io/en/latest/LogFormat.html
 func uwsgiSlow(l *logLine, e *Event) {
 	if m := uwsgiTook().FindStringSubmatch(l.text); m != nil {
-		if took := l.number(m[3], "msecs", Events).Times(1e-3, Seconds); took.AtLeast(slowLeast) {
+		if took := l.number(m[3], "msecs", Millis).Times(1e-3, Seconds); took.AtLeast(slowLeast) {
 			e.Kind, e.Path, e.Elapsed = SlowRequest, withoutQuery(m[2]), took
 		}
 		return
@@ -53,11 +53,11 @@ func fpmSlowLine(l *logLine, s *logState) (Event, bool) {
 	k := &s.fpmSlow
 	if m := fpmSlowHead().FindStringSubmatch(l.rest); m != nil {
 		*k = fpmSlowState{open: true, event: l.event(SlowRequest, FromServer)}
-		k.event.App, k.event.PID = m[1], atoi(m[2])
+		k.event.App, k.event.PID = shorten(m[1]), atoi(m[2])
 		return Event{}, true
 	}
 	if m := fpmSlowScript().FindStringSubmatch(l.text); m != nil {
-		k.script = shorten(m[1])
+		k.script = shorten(redactText(m[1]))
 		return Event{}, true
 	}
 	m := fpmSlowFrame().FindStringSubmatch(l.text)
@@ -68,7 +68,7 @@ func fpmSlowLine(l *logLine, s *logState) (Event, bool) {
 		return Event{}, true // a frame further out
 	}
 	e := k.event
-	e.Path, e.Frame = k.script, redactText(shorten(m[1]))
+	e.Path, e.Frame = k.script, shorten(redactText(m[1]))
 	*k = fpmSlowState{}
 	return e, true
 }

@@ -20,6 +20,9 @@ var sysctlKept = []string{
 
 // parseSysctl reads what sysctl prints as the files of /proc/sys that it shows.
 func (b *builder) parseSysctl(f *file) bool {
+	if strings.HasSuffix(f.base(), ".conf") {
+		return false
+	}
 	var kept []*file
 	seen := 0
 	for line := range bytes.Lines(f.data) {
@@ -45,6 +48,10 @@ func (b *builder) parseSysctl(f *file) bool {
 		part.name = fmt.Sprintf("%s (%s)", f.name, part.name)
 		b.kernel.add(place{group: dir, rel: rel}, part)
 	}
-	b.input(f, "sysctl", "")
+	note := ""
+	if len(kept) == 0 {
+		note = "it shows none of the settings that bear on a finding"
+	}
+	b.input(f, "sysctl", note)
 	return true
 }

@@ -136,10 +136,7 @@ func (t *topFrames) processes() []Process {
 }
 
 func topActivity(at Source, text string) Activity {
-	none := Missing(Absent, "top does not tell", at)
-	a := Activity{Tool: "top", From: at, Seconds: none, User: none, System: none, Idle: none, IOWait: none, Steal: none,
-		SwapIn: none, SwapOut: none, BlockIn: none, BlockOut: none, Runnable: none, Blocked: none, Kswapd: none,
-		ScanKswapd: none, ScanDirect: none, Refault: none}
+	a := emptyActivity("top", at)
 	for _, m := range topShare().FindAllStringSubmatch(text, -1) {
 		at.Field = m[2]
 		v := parsedNumber(strings.Replace(m[1], ",", ".", 1), Percent, at)
