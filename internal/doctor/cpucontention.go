@@ -57,6 +57,10 @@ func judgeContention(l *look, a *answer) {
 	case full, steal.AtLeast(stolenTime):
 		a.found(contentionFinding(l, use, user, system, steal, psi))
 		return
+	case use.AtLeast(cpuFull) && !late.Known && !psi.some.known() && !l.load1().Over(l.cpus()).Below(1):
+		var w words
+		a.suspect(CPU, "The CPUs are busy "+w.n("CPU use", use)+" of the time; whether more wants to run than they can is not told.",
+			"/proc/pressure/cpu twice, or the column r of vmstat beside the number of CPUs.", &w)
 	case use.Below(cpuQuiet) && l.load1().Over(l.cpus()).AtLeast(hangsLoad) && l.blocked().Over(l.cpus()).AtLeast(1) && l.iowait().Below(iowaitThrash):
 		var w words
 		a.suspect(CPU, "The load of "+w.n("load", l.load1())+" is of "+w.count("blocked tasks", l.blocked(), "task")+" that hang in the kernel, while the CPUs are busy "+w.n("CPU use", use)+

@@ -67,6 +67,7 @@ var workerExhaustion = Rule{
 			a.found(f)
 			return
 		}
+		slowAlone(l, a)
 		crowd(l, a)
 	},
 }

@@ -22,7 +22,7 @@ func holders(l *look, f *Finding, p *evidence.Pool) {
 	if len(slow) == 0 {
 		return
 	}
-	f.What += " " + slowText(f, slow)
+	f.What += " " + slowText(&f.words, slow)
 	f.Cause = "Every worker holds a request, and such requests hold one for long."
 	f.Now = []string{"Find what " + cmp.Or(mostOften(slow, func(e *evidence.Event) string { return e.Path }), "these requests") + " waits for: " + stackTool(p.Server) + ", the backend's own state."}
 	if frame := mostOften(slow, func(e *evidence.Event) string { return e.Frame }); backendCall().MatchString(frame) {
@@ -39,13 +39,13 @@ func (l *look) slowRequests(pool string) []*evidence.Event {
 
 // slowText tells of slow requests: how many, how long, which, and in what call.
 // Those of a slow log are in the server's log as well, and count once.
-func slowText(f *Finding, slow []*evidence.Event) string {
+func slowText(w *words, slow []*evidence.Event) string {
 	frame := mostOften(slow, func(e *evidence.Event) string { return e.Frame })
 	told := slices.DeleteFunc(slices.Clone(slow), func(e *evidence.Event) bool { return e.Frame != "" })
 	if len(told) == 0 {
 		told = slow
 	}
-	text := "The logs tell of " + f.count("slow requests", countOf(told), "slow request")
+	text := "The logs tell of " + w.count("slow requests", countOf(told), "slow request")
 	one := countOf(told).AtMost(1)
 	path := mostOften(told, func(e *evidence.Event) string { return e.Path })
 	longest := slices.MaxFunc(told, func(x, y *evidence.Event) int { return cmp.Compare(x.Elapsed.Number, y.Elapsed.Number) })
@@ -57,14 +57,25 @@ func slowText(f *Finding, slow []*evidence.Event) string {
 	}
 	switch {
 	case longest.Elapsed.Known && one:
-		text += " that took " + f.n("longest request", longest.Elapsed)
+		text += " that took " + w.n("longest request", longest.Elapsed)
 	case longest.Elapsed.Known:
-		text += ", the longest of " + f.n("longest request", longest.Elapsed)
+		text += ", the longest of " + w.n("longest request", longest.Elapsed)
 	}
 	if frame != "" {
 		text += ", in " + frame
 	}
 	return text + "."
+}
+
+// slowAlone tells of slow requests where nothing says what their pool did.
+func slowAlone(l *look, a *answer) {
+	slow := l.slowRequests("")
+	if len(slow) == 0 {
+		return
+	}
+	var w words
+	a.suspect(Workers, slowText(&w, slow)+" Whether they hold all workers is not told.",
+		"How many workers there are and how many are busy (a status page, brink watch), and the server's own log of the same time.", &w)
 }
 
 // mostOften is the text that most events have, the first of several; empty if

@@ -102,7 +102,7 @@ func timeoutAdvice(l *look, f *Finding, c *crew, killed []*evidence.Event) {
 	f.Properly = []string{"Give calls to backends a time-out shorter than the worker's.", w.properly}
 	f.Settle = []string{"A stack of the worker while it hangs (" + w.stack + ").", "Times of the requests just before the time-out."}
 	if slow := l.slowRequests(c.app); len(slow) > 0 && slow[0].From.File == c.file {
-		f.What += " " + slowText(f, slow)
+		f.What += " " + slowText(&f.words, slow)
 	}
 }
 

@@ -65,10 +65,12 @@ func (b *builder) parseForeignFree(f *file, heading []string) bool {
 	if swap := swapRow(rows[1:]); swap != nil {
 		swap.take(f, &m, "Swap:", columns[:3], unit)
 	}
-	if !m.MemTotal.Above(0) || m.MemFree.Number > m.MemTotal.Number || m.MemAvailable.Number > m.MemTotal.Number {
+	if !m.MemTotal.Above(0) {
 		return false
 	}
-	b.keepMemory(f, &m)
+	if !b.keepMemory(f, &m) {
+		return true
+	}
 	b.input(f, "free", joinNotes("its headings are not English: it was read by position", freeNote(unit)))
 	return true
 }

@@ -74,3 +74,17 @@ func TestWhatIsNoFree(t *testing.T) {
 }
 
 func FuzzForeignFree(f *testing.F) { fuzzFile(f, "x", foreignFree["de"], foreignFree["ko"]) }
+
+// What cannot be is refused, and not called plenty.
+func TestMoreMemoryThanThereIsIsRefused(t *testing.T) {
+	for _, heading := range []string{"total used free shared buff/cache available", "gesamt benutzt frei gemns. Puffer/Cache verfügbar"} {
+		row := "Mem: "
+		if heading[0] == 'g' {
+			row = "Speicher: "
+		}
+		c := readFiles(t, map[string]string{"free.txt": heading + "\n" + row + "1000 900 50 5 68 48410\nSwap: 0 0 0\n"})
+		if len(c.Strangers) != 1 || c.Strangers[0].Why != "more memory is free or available than there is: 48410 of 1000 MiB" || c.Last() != nil {
+			t.Errorf("%s: %+v, %+v", heading, c.Strangers, c.Last())
+		}
+	}
+}

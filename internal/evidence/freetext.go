@@ -36,7 +36,9 @@ func (b *builder) parseFree(f *file) bool {
 	if !m.MemTotal.Known {
 		return false
 	}
-	b.keepMemory(f, &m)
+	if !b.keepMemory(f, &m) {
+		return true
+	}
 	b.input(f, "free", freeNote(unit))
 	return true
 }

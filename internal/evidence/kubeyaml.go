@@ -137,6 +137,9 @@ func ofNode(n *yaml.Node, deep int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
+			if _, twice := o[n.Content[i].Value]; twice {
+				return nil, fmt.Errorf("%s stands twice in one object", shorten(n.Content[i].Value))
+			}
 			o[n.Content[i].Value] = v
 		}
 		return o, nil

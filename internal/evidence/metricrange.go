@@ -32,10 +32,14 @@ func metricRange(metric, of string) (words string, within func(float64) bool) {
 	return "", nil
 }
 
-// refuseImpossible takes out series and columns that hold what their metric cannot
-// be. All of one goes: a sum over instances is wrong below 100 % as well.
+// refuseImpossible takes out series without a number, and series and columns that
+// hold what their metric cannot be. All of one goes: a sum over instances is wrong below 100 % as well.
 func (b *builder) refuseImpossible() {
 	b.c.Series = slices.DeleteFunc(b.c.Series, func(s Series) bool {
+		if len(s.Points) == 0 {
+			b.gap(HasMetrics, Absent, s.Metric+" has no value that is a number", s.From)
+			return true
+		}
 		words, within := metricRange(s.Metric, s.Of)
 		if within == nil {
 			return false

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,5 +53,16 @@ func TestValuesThatAMetricCannotHaveAreRefused(t *testing.T) {
 		if judged != (c.want == "") {
 			t.Errorf("%s: judged is %v", c.name, judged)
 		}
+	}
+}
+
+func TestASeriesWithoutANumberIsNone(t *testing.T) {
+	c := readFiles(t, map[string]string{"m.json": `{"value":[{"name":{"value":"MemoryPercentage"},"unit":"Percent","timeseries":[{"data":[{"timeStamp":"2026-02-03T08:00:00Z","average":"ninety"}]}]}]}`})
+	if len(c.Series) != 0 {
+		t.Errorf("%+v is judged", c.Series)
+	}
+	i := slices.IndexFunc(c.Gaps, func(g Gap) bool { return g.What == HasMetrics })
+	if i < 0 || c.Gaps[i].Detail != "MemoryPercentage has no value that is a number" {
+		t.Errorf("the gaps are %+v", c.Gaps)
 	}
 }

@@ -57,6 +57,7 @@ func TestSar(t *testing.T) {
 	wantValue(t, "total", m.MemTotal, 2_000_000<<10, Bytes, "sar.txt:11 kbmemused")
 	wantValue(t, "available", m.MemAvailable, 60_000<<10, Bytes, "sar.txt:11 kbavail")
 	wantValue(t, "swap", m.SwapTotal, 1_000_000<<10, Bytes, "sar.txt:14 kbswpfree")
+	wantValue(t, "CPUs", c.Last().Machine.CPUs, 2, Events, "sar.txt:1")
 	wantValue(t, "load", c.Last().Machine.Load1, 9.5, NoUnit, "sar.txt:21 ldavg-1")
 }
 

@@ -10,6 +10,7 @@ import (
 
 var (
 	sarHead = expression(`^(\d{2}:\d{2}:\d{2})(?: ([AP]M))?\s+((?:CPU|kbmemfree|kbswpfree|pswpin/s|runq-sz|pgpgin/s)\s.*)$`)
+	sarCPUs = expression(`^Linux .*\((\d+) CPU\)$`)
 	sarRow  = expression(`^(\d{2}:\d{2}:\d{2})(?: ([AP]M))?\s+(\S.*)$`)
 )
 
@@ -83,6 +84,10 @@ type sarLine struct {
 }
 
 func (s *sar) line(n int, text string) {
+	if m := sarCPUs().FindStringSubmatch(text); m != nil {
+		s.r.Machine.CPUs = parsedNumber(m[1], Events, Source{File: s.file, Line: n})
+		return
+	}
 	if m := sarHead().FindStringSubmatch(text); m != nil {
 		columns := strings.Fields(m[3])
 		if strings.Join(columns, " ") != strings.Join(s.columns, " ") {

@@ -148,6 +148,9 @@ func (r *Reading) absorb(o *Reading) {
 	if o.Machine.Load1.Known && !r.Machine.Load1.Known {
 		r.Machine.Load1, r.Machine.Load5, r.Machine.Load15 = o.Machine.Load1, o.Machine.Load5, o.Machine.Load15
 	}
+	if o.Machine.CPUs.Known && !r.Machine.CPUs.Known {
+		r.Machine.CPUs = o.Machine.CPUs
+	}
 	if o.Netstat.ListenDrops.Known || o.Netstat.ListenOverflows.Known || o.Netstat.TCPTimeouts.Known {
 		r.Netstat = o.Netstat
 	}

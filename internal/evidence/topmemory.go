@@ -1,6 +1,9 @@
 package evidence
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 var (
 	topMemory = expression(`^(?:([KMGT])iB )?(Mem|Swap) ?: `)
@@ -47,8 +50,14 @@ func topMemoryLine(m *Meminfo, from Source, text string) bool {
 	return found
 }
 
-// keepMemory makes a reading of what a tool said of memory; one that has the kernel's own file stays as it is.
-func (b *builder) keepMemory(f *file, m *Meminfo) {
+// keepMemory makes a reading of what a tool said of memory, and is false where that
+// cannot be; one that has the kernel's own file stays as it is.
+func (b *builder) keepMemory(f *file, m *Meminfo) bool {
+	if most := max(m.MemAvailable.Number, m.MemFree.Number); m.MemTotal.Known && most > m.MemTotal.Number {
+		b.strange(f, fmt.Sprintf("more memory is free or available than there is: %.0f of %.0f MiB", most/(1<<20), m.MemTotal.Number/(1<<20)))
+		return false
+	}
 	r := Reading{Name: listenersOnly + readingOf(f.name), Meminfo: *m}
 	b.c.Readings = append(b.c.Readings, r)
+	return true
 }
