@@ -86,7 +86,7 @@ func (e *Experiment) Expand(profile string) (*Design, error) {
 		return nil, err
 	}
 	d.Warnings = slices.Clone(e.source.warnings)
-	if w := d.Experiment.overburdened(d.Repetitions); w != nil {
+	if w := d.overburdened(); w != nil {
 		d.Warnings = append(d.Warnings, w)
 	}
 	return d, nil
@@ -118,6 +118,22 @@ func (d *Design) RepetitionsOf(s Step) int {
 		return d.Repetitions
 	}
 	return min(s.Repetitions, d.Repetitions)
+}
+
+// MeasuredRepetitions is the fewest repetitions with which a claim about a size
+// can be Measured.
+const MeasuredRepetitions = 5
+
+// LeastRepetitions returns how often the least executed of a hypothesis's steps is
+// executed.
+func (d *Design) LeastRepetitions(h Hypothesis) int {
+	least := d.Repetitions
+	for _, s := range d.Steps {
+		if slices.Contains(h.Steps, s.Name) || s.Name == h.On || s.Name == h.Off {
+			least = min(least, d.RepetitionsOf(s))
+		}
+	}
+	return least
 }
 
 // restrict leaves out what the design's profile does not execute.
@@ -162,11 +178,13 @@ func (e *Experiment) at(p *problems, scale float64) ([]Step, error) {
 func Carries(n int) int { return stats.HolmCapacity(stats.MannWhitneyMinP(n, n), 0.05) }
 
 // overburdened warns when the repetitions cannot carry the tested hypotheses.
-// Claims about an outcome are decided by agreement and are not counted.
-func (e *Experiment) overburdened(repetitions int) *FileError {
+// Claims about an outcome are decided by agreement and are not counted, nor are
+// those whose steps are executed too rarely for them to be Measured.
+func (d *Design) overburdened() *FileError {
+	repetitions := d.Repetitions
 	tested := 0
-	for _, h := range e.Hypotheses {
-		if !h.Config {
+	for _, h := range d.Experiment.Hypotheses {
+		if !h.Config && d.LeastRepetitions(h) >= min(repetitions, MeasuredRepetitions) {
 			tested++
 		}
 	}
@@ -178,7 +196,8 @@ func (e *Experiment) overburdened(repetitions int) *FileError {
 	if carried == 0 {
 		message = fmt.Sprintf("too few repetitions (%d) for any tested hypothesis to be Measured, which takes 5; 6 carry 23 of them", repetitions)
 	}
-	w := e.source.root.fieldProblem("hypotheses", message)
-	w.File = e.source.name
+	source := d.Experiment.source
+	w := source.root.fieldProblem("hypotheses", message)
+	w.File = source.name
 	return &w
 }

@@ -161,6 +161,16 @@ func TestCarries(t *testing.T) {
 	}
 }
 
+// Of the steps of a claim the one that is executed least counts.
+func TestLeastRepetitions(t *testing.T) {
+	d := Design{Repetitions: 6, Steps: []Step{{Name: "a"}, {Name: "b", Repetitions: 3}, {Name: "c", Repetitions: 10}}}
+	for want, h := range map[int]Hypothesis{6: {Steps: []string{"a", "c"}}, 3: {On: "b", Off: "a"}} {
+		if got := d.LeastRepetitions(h); got != want {
+			t.Errorf("%+v: %d, want %d", h, got, want)
+		}
+	}
+}
+
 func TestWarningWhenRepetitionsCannotCarry(t *testing.T) {
 	for _, tc := range []struct {
 		repetitions, tested, outcomes int

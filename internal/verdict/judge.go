@@ -42,7 +42,7 @@ type judge struct {
 }
 
 // Judge decides every declared hypothesis of the design on the table. Only
-// declared hypotheses are tested; they form one family under Holm's correction.
+// declared hypotheses are tested, under Holm's correction.
 func Judge(d *experiment.Design, t *measure.Table) ([]Verdict, error) {
 	j := &judge{table: t, design: d}
 	gate := j.calibration()
@@ -67,7 +67,7 @@ func Judge(d *experiment.Design, t *measure.Table) ([]Verdict, error) {
 			ps[i] = f.evidence.p
 		}
 	}
-	corrected, err := stats.Holm(ps)
+	corrected, err := j.correct(ps)
 	if err != nil {
 		return nil, fmt.Errorf("correct the p values: %w", err)
 	}
@@ -79,6 +79,31 @@ func Judge(d *experiment.Design, t *measure.Table) ([]Verdict, error) {
 		verdicts[i] = f.verdict(h)
 	}
 	return verdicts, nil
+}
+
+// correct corrects the p values of the hypotheses. What the correction guards is
+// the level Measured: those whose declared repetitions allow it form one family.
+// The others cannot take it wrongly, whatever their p, and are corrected with all.
+func (j *judge) correct(ps []float64) ([]float64, error) {
+	all, err := stats.Holm(ps)
+	if err != nil {
+		return nil, err
+	}
+	var able []int
+	var family []float64
+	for i, h := range j.design.Experiment.Hypotheses {
+		if j.design.LeastRepetitions(h) >= measuredN {
+			able, family = append(able, i), append(family, ps[i])
+		}
+	}
+	corrected, err := stats.Holm(family)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range able {
+		all[i] = corrected[k]
+	}
+	return all, nil
 }
 
 // verdict grades a finding.

@@ -145,6 +145,32 @@ func TestHolmCarriesSixHypothesesAtFive(t *testing.T) {
 	}
 }
 
+// Claims about steps of three repetitions cannot be Measured, so that they take
+// nothing from the six that five repetitions carry; without a declared number they
+// all count.
+func TestClaimsThatCannotBeMeasuredDoNotCount(t *testing.T) {
+	for declared, level := range map[int]Level{5: Measured, 0: Inferred} {
+		var x bench
+		for _, name := range []string{"a", "b", "c", "d"} {
+			x.step(name, nil)
+		}
+		x.values("a", "latency_p50_ms", 100, 101, 102, 103, 104)
+		x.values("b", "latency_p50_ms", 200, 202, 204, 206, 208)
+		x.values("c", "latency_p50_ms", 100, 101, 102)
+		x.values("d", "latency_p50_ms", 200, 202, 204)
+		rare := rise
+		rare.Steps = []string{"c", "d"}
+		x.exp.Hypotheses = []experiment.Hypothesis{rise, rise, rise, rise, rise, rise, rare, rare}
+		d := &experiment.Design{Experiment: &x.exp, Repetitions: declared, Steps: []experiment.Step{{Name: "a"}, {Name: "b"}, {Name: "c", Repetitions: 3}, {Name: "d", Repetitions: 3}}}
+		got, err := Judge(d, measure.Assemble(x.steps, x.cells))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, got[0], Supported, level)
+		want(t, got[7], Supported, Inferred)
+	}
+}
+
 func TestCompareWithoutEffectIsNotProven(t *testing.T) {
 	var x bench
 	x.step("a", nil)

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"brink/internal/experiment"
 	"brink/internal/phrase"
 )
 
@@ -22,7 +23,7 @@ const (
 const (
 	alpha         = 0.05
 	confidence    = 0.95
-	measuredN     = 5
+	measuredN     = experiment.MeasuredRepetitions
 	suggestedN    = 4
 	inferredN     = 3
 	correlatedN   = 2

@@ -75,7 +75,8 @@ type Part struct {
 	// Word is the effect word of METHODOLOGY.md.
 	Word string `json:"word,omitempty"`
 	// U, Delta and P are Mann-Whitney's U, Cliff's delta and the p value;
-	// PHolm is corrected over all declared hypotheses.
+	// PHolm is corrected over all declared hypotheses that can be Measured by their
+	// repetitions, or over all where this one cannot.
 	U     *float64 `json:"u,omitempty"`
 	Delta *float64 `json:"delta,omitempty"`
 	P     *float64 `json:"p,omitempty"`
