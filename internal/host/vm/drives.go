@@ -147,7 +147,7 @@ func swapFile(dir string, mb int) (*os.File, error) {
 		return nil, err
 	}
 	header := make([]byte, page)
-	binary.LittleEndian.PutUint32(header[1024:], 1)                   // version
+	binary.LittleEndian.PutUint32(header[1024:], 1)                          // version
 	binary.LittleEndian.PutUint32(header[1028:], uint32(int64(mb)<<20/page)) // last page
 	copy(header[page-10:], "SWAPSPACE2")
 	_, err = f.WriteAt(header, 0)
