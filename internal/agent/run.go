@@ -47,5 +47,6 @@ func Run(ctx context.Context, dir, program string) error {
 		Program:  program,
 		BuiltIn:  []string{exe, "app"},
 		Hold:     []string{exe, "hold"},
+		Tell:     os.Stderr,
 	})
 }

@@ -42,7 +42,7 @@ func inProcess(t testing.TB) *agent {
 	}
 	a.out = newOutbox(a.conn)
 	t.Cleanup(func() {
-		if err := a.stopApps(); err != nil {
+		if err := a.stopApps(beginEnd(a.clock, nil)); err != nil {
 			t.Error(err)
 		}
 		if err := a.close(); err != nil {

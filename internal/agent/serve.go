@@ -49,6 +49,9 @@ type Options struct {
 	// Alone says that the machine carries nothing but the agent's plan, so that
 	// the agent may go before everything else on it.
 	Alone bool
+	// Tell receives a line, now and then, about an end that takes long. Nil means
+	// nobody wants to know.
+	Tell io.Writer
 }
 
 // farewellLimit is how long the agent's last messages may take to a lab: one
@@ -102,12 +105,18 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
 	}()
 
 	last, err := a.answer(ctx)
+	end := beginEnd(a.clock, opts.Tell)
+	end.waits("the last sample")
 	a.endSampling(conn)
 	a.platform.stop()
-	stopErr := a.stopApps()
+	stopErr := a.stopApps(end)
+	end.waits("the last look at the apps")
 	stopWatching()
 	<-watched
+	end.waits("the platform's share and what the agent holds")
 	closeErr := a.close()
+	end.waits("the lab, which reads what is left")
+	defer end.done()
 	if last != nil {
 		a.respond(*last, nil, errors.Join(stopErr, closeErr))
 	}
@@ -372,16 +381,18 @@ func (a *agent) stopApp(name string) error {
 }
 
 // stopApps stops all apps at once, then ends what they left behind.
-func (a *agent) stopApps() error {
+func (a *agent) stopApps(end *end) error {
 	apps := a.list()
 	for _, p := range apps {
 		p.stop(errStopped)
 	}
 	var err error
 	for _, p := range apps {
+		end.waits("app " + p.spec.Name)
 		<-p.gone
 		err = errors.Join(err, p.leftErr)
 	}
+	end.waits("processes that no app can be made out for")
 	return errors.Join(err, a.observer.killStrays())
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"os"
 
 	"brink/internal/agent"
 	"brink/internal/clock"
@@ -28,5 +29,6 @@ func serveGuest(ctx context.Context, conn io.ReadWriteCloser) error {
 		BuiltIn:  []string{guest.Program, "app"},
 		Hold:     []string{guest.Program, "hold"},
 		Alone:    true,
+		Tell:     os.Stderr,
 	})
 }

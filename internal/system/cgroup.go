@@ -194,13 +194,13 @@ func (c *Group) Kill() error { return write(c.Dir, "cgroup.kill", "1") }
 // Remove kills what runs in the cgroup and its children and removes them.
 func (c *Group) Remove() error { return RemoveGroup(c.Dir) }
 
-// removeLimit is how long processes may take to vanish when killed. Those that
+// RemoveLimit is how long processes may take to vanish when killed. Those that
 // wait for memory on a machine which has none end when they have got it.
-const removeLimit = time.Minute
+const RemoveLimit = time.Minute
 
 // RemoveGroup is Remove for the cgroup at dir, which may be gone already.
 func RemoveGroup(dir string) error {
-	deadline := clock.Real.Now().Add(removeLimit)
+	deadline := clock.Real.Now().Add(RemoveLimit)
 	for {
 		// Kernels before 5.14 have no cgroup.kill; the trees are ended by then.
 		_ = write(dir, "cgroup.kill", "1")

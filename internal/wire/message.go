@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Message is one of Hello, Request, Response, Event, Log (by value) and
@@ -79,14 +80,18 @@ const (
 	SwapIn Method = "swap_in"
 	// Speed takes nothing and answers Pace.
 	Speed Method = "speed"
-	// Shutdown stops all apps, removes the run directory, answers nothing and
-	// closes the connection.
+	// Shutdown stops all apps, removes the run directory, answers nothing within
+	// ShutdownLimit and closes the connection.
 	Shutdown Method = "shutdown"
 	// Environment takes nothing and answers []Fact.
 	Environment Method = "environment"
 	// ClockProbe takes nothing and answers ClockReading.
 	ClockProbe Method = "clock_probe"
 )
+
+// ShutdownLimit is longer than an agent takes for a Shutdown, with processes that
+// cannot be killed and a lab that does not read.
+const ShutdownLimit = 4 * time.Minute
 
 // Request asks the agent for something. Each ID is used once.
 type Request struct {

@@ -20,9 +20,6 @@ import (
 	"brink/internal/wire"
 )
 
-// shutdownLimit is longer than an agent takes to end whatever it runs.
-const shutdownLimit = 90 * time.Second
-
 // session is one agent with its run directory.
 type session struct {
 	host     *Host
@@ -236,8 +233,8 @@ func (s *session) shutdown() error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go func() {
-		if clock.Real.Sleep(ctx, shutdownLimit) == nil {
-			cancel(fmt.Errorf("the agent did not end within %s", shutdownLimit))
+		if clock.Real.Sleep(ctx, wire.ShutdownLimit) == nil {
+			cancel(fmt.Errorf("the agent did not end within %s", wire.ShutdownLimit))
 		}
 	}()
 	err := s.client.Call(ctx, wire.Shutdown, nil, nil)
@@ -262,7 +259,7 @@ func (s *session) abandon() error {
 	// killed, and its apps with it.
 	select {
 	case <-s.ended:
-	case <-clock.Real.After(shutdownLimit):
+	case <-clock.Real.After(wire.ShutdownLimit):
 		_ = s.agent.Process.Kill()
 		<-s.ended
 	}

@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// shutdownLimit is longer than an agent takes to end whatever it runs, on a
-	// guest that thrashes.
-	shutdownLimit = 3 * time.Minute
 	// offLimit is how long a guest whose agent is done may take to power off.
 	offLimit = 20 * time.Second
 	// watchEvery is how often the clocks are compared, which also shows that
@@ -222,7 +219,7 @@ func (s *session) shutdown() error {
 	if s.hung != nil {
 		return errors.Join(s.hung, s.discard())
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), shutdownLimit, fmt.Errorf("the guest's agent did not end within %s", shutdownLimit))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), wire.ShutdownLimit, fmt.Errorf("the guest's agent did not end within %s", wire.ShutdownLimit))
 	defer cancel()
 	err := s.client.Call(ctx, wire.Shutdown, nil, nil)
 	var fault *wire.Fault

@@ -20,7 +20,7 @@ func main() {
 	guest.RunIfInit(func(ctx context.Context, conn io.ReadWriteCloser) error {
 		return agent.Serve(ctx, conn, agent.Options{
 			Dir: guest.AppDir, Registry: guest.RunDir, Clock: clock.Real, Program: "brink test",
-			BuiltIn: []string{guest.Program, "app"}, Hold: []string{guest.Program, "hold"}, Alone: true,
+			BuiltIn: []string{guest.Program, "app"}, Hold: []string{guest.Program, "hold"}, Alone: true, Tell: os.Stderr,
 		})
 	})
 	if len(os.Args) < 2 || os.Args[1] != "hold" {
