@@ -76,12 +76,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	l := &lab{Options: o, stepIDs: map[string]int64{}, served: map[string]bool{}}
 	l.tracker.report = o.Progress
 	l.tracker.started = o.Clock.Now()
-	l.tracker.estimate = o.Design.Estimate()
 	units := order(o.Design, o.Seed)
-	for _, u := range units {
-		l.tracker.now.Total += len(u.parts)
-	}
 	err := l.prepare(ctx)
+	l.lookAhead(units)
 	for _, u := range units {
 		if err != nil || ctx.Err() != nil {
 			break
@@ -92,6 +89,28 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	return l.finish(ctx, err)
+}
+
+// lookAhead tells the tracker what is to be executed and what has been.
+func (l *lab) lookAhead(units []unit) {
+	t := &l.tracker
+	for _, u := range units {
+		t.now.Total += len(u.parts)
+	}
+	t.pace = newPace(l.Design.Estimate() / time.Duration(max(t.now.Total, 1)))
+	for _, u := range units {
+		all, ended := l.done(u)
+		for i, rep := range ended {
+			t.pace.saw(u.parts[i].step.Name, time.Duration(rep.EndedNs-rep.StartedNs))
+		}
+		if all {
+			t.now.Index += len(u.parts)
+			continue
+		}
+		for _, p := range u.parts {
+			t.pace.left[p.step.Name]++
+		}
+	}
 }
 
 // prepare writes down what is executed and where, unless an earlier run has.

@@ -25,15 +25,16 @@ const (
 // Progress is the state of a run for people who watch it. A snapshot is safe
 // to keep.
 type Progress struct {
-	// Index counts executions from 1 to Total.
+	// Index counts executions from 1 to Total, those of the run that this one
+	// resumes included.
 	Index, Total int
 	Step         string
 	Number       int
 	Twin         bool
 	Stage        Stage
 	Elapsed      time.Duration
-	// Left estimates the remaining time, from the executions so far or, before
-	// there are any, from the design.
+	// Left estimates the remaining time, from the executions so far, by step, or,
+	// before there are any, from the design.
 	Left time.Duration
 	// Answered and Failed count the requests of this execution that have ended,
 	// InFlight those that were sent and have not.
@@ -62,11 +63,7 @@ type tracker struct {
 	mu      sync.Mutex
 	now     Progress
 	started time.Time
-	// estimate is how long the run takes according to its design.
-	estimate time.Duration
-	// spent and done are time and number of the finished executions.
-	spent time.Duration
-	done  int
+	pace    *pace
 }
 
 func (t *tracker) set(change func(*Progress)) {
@@ -88,34 +85,25 @@ func (t *tracker) snapshotLocked() Progress {
 	return p
 }
 
-func (t *tracker) begin(index int, p part, at time.Time) {
+func (t *tracker) begin(p part, at time.Time) {
 	t.answered.Store(0)
 	t.failed.Store(0)
 	t.set(func(x *Progress) {
-		x.Index, x.Step, x.Number, x.Twin = index, p.step.Name, p.number, p.twin
+		x.Index++
+		x.Step, x.Number, x.Twin = p.step.Name, p.number, p.twin
 		x.Stage, x.Status, x.Reason = Deploying, "", ""
 		x.Elapsed = at.Sub(t.started)
-		x.Left = t.left(x.Total - index + 1)
+		x.Left = t.pace.remaining()
 	})
 }
 
-// left estimates how long n executions take. The tracker is locked.
-func (t *tracker) left(n int) time.Duration {
-	if t.done == 0 {
-		return t.estimate / time.Duration(t.now.Total) * time.Duration(n)
-	}
-	return t.spent / time.Duration(t.done) * time.Duration(n)
-}
-
 func (t *tracker) end(status, reason string, at time.Time, took time.Duration) {
-	t.mu.Lock()
-	t.spent += took
-	t.done++
-	t.mu.Unlock()
 	t.set(func(x *Progress) {
+		t.pace.saw(x.Step, took)
+		t.pace.left[x.Step]--
 		x.Stage, x.Status, x.Reason = Done, status, reason
 		x.Elapsed = at.Sub(t.started)
-		x.Left = t.left(x.Total - x.Index)
+		x.Left = t.pace.remaining()
 	})
 }
 

@@ -33,7 +33,7 @@ func (l *lab) unit(ctx context.Context, u unit) (err error) {
 func (l *lab) execute(ctx context.Context, d *deployment, u unit, i int, p part) error {
 	begun := l.Clock.Now()
 	l.index++
-	l.tracker.begin(l.index, p, begun)
+	l.tracker.begin(p, begun)
 	rep, err := l.beginRepetition(d, p)
 	if err != nil {
 		return err
