@@ -108,8 +108,8 @@ func builtOn(i *image.Image) string {
 
 func imageState(i *image.Image) string {
 	switch {
-	case i.Broken():
-		return "broken"
+	case i.Fault != "":
+		return "broken: " + i.Fault
 	case !i.Current:
 		return "of another brink"
 	}

@@ -40,7 +40,7 @@ func TestImageListAndRemove(t *testing.T) {
 		}
 	}
 	out, _, err = runImage(t, false, "list")
-	if err != nil || strings.Count(out, "broken") != 2 {
+	if err != nil || strings.Count(out, "  broken: image.json is missing\n") != 2 {
 		t.Errorf("two empty directories: %q %v", out, err)
 	}
 	if _, note, err = runImage(t, false, "remove", "one"); err != nil || !strings.Contains(note, "removed image one") {
@@ -48,7 +48,7 @@ func TestImageListAndRemove(t *testing.T) {
 	}
 	out, _, err = runImage(t, true, "list")
 	var list []image.Image
-	if jsonErr := json.Unmarshal([]byte(out), &list); err != nil || jsonErr != nil || len(list) != 1 || list[0].ID != "two" {
+	if jsonErr := json.Unmarshal([]byte(out), &list); err != nil || jsonErr != nil || len(list) != 1 || list[0].ID != "two" || list[0].Fault != "image.json is missing" {
 		t.Errorf("--json: %q %v %v", out, err, jsonErr)
 	}
 	if _, _, err = runImage(t, false, "remove", "--all"); err != nil {

@@ -52,6 +52,10 @@ func (e *Earlier) Unmet(missed []record.Requirement) []record.Requirement {
 // Fits says in one sentence why the record cannot be one of this design, or
 // returns nil. The seed is not looked at.
 func (e *Earlier) Fits(d *experiment.Design) error {
+	refused := "the run cannot be resumed"
+	if e.Extended {
+		refused = "the run cannot be extended"
+	}
 	texts := map[string]string{}
 	for _, s := range d.Steps {
 		text, err := json.Marshal(s)
@@ -64,13 +68,13 @@ func (e *Earlier) Fits(d *experiment.Design) error {
 		text, ok := texts[s.Name]
 		switch {
 		case !ok:
-			return fmt.Errorf("the run cannot be resumed: its record has a step %s, which is not to be executed now", s.Name)
+			return fmt.Errorf("%s: its record has a step %s, which is not to be executed now", refused, s.Name)
 		case text != s.JSON:
-			return fmt.Errorf("the run cannot be resumed: step %s is not what the record says that it was", s.Name)
+			return fmt.Errorf("%s: step %s is not what the record says that it was", refused, s.Name)
 		}
 	}
 	if len(e.steps) < len(d.Steps) && len(e.repetitions) > 0 && !e.Extended {
-		return fmt.Errorf("the run cannot be resumed: it had %d steps and would have %d now", len(e.steps), len(d.Steps))
+		return fmt.Errorf("%s: it had %d steps and would have %d now", refused, len(e.steps), len(d.Steps))
 	}
 	return nil
 }

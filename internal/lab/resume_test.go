@@ -237,6 +237,16 @@ func TestARecordOfAnotherDesignIsRefused(t *testing.T) {
 		if err := earlier.Fits(d); err == nil || err.Error() != "the run cannot be resumed: "+want {
 			t.Errorf("%v, want %q", err, want)
 		}
+		extended := *earlier
+		extended.Extended = true
+		switch err := extended.Fits(d); {
+		case len(d.Steps) > 5:
+			if err != nil {
+				t.Errorf("more steps when it is extended: %v", err)
+			}
+		case err == nil || err.Error() != "the run cannot be extended: "+want:
+			t.Errorf("extended: %v, want %q", err, want)
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ type Image struct {
 	NodePath string `json:"node_path"`
 	// Current tells whether this brink would use it.
 	Current bool `json:"current"`
+	// Fault says in one clause, such as "vmlinuz is missing", why the image cannot
+	// be used; empty where it can.
+	Fault string `json:"fault,omitempty"`
 
 	RootBytes   int64 `json:"root_bytes"`
 	KernelBytes int64 `json:"kernel_bytes"`
@@ -86,31 +89,55 @@ func open(dir string) (*Image, error) {
 		}
 	}
 	if err != nil {
-		return nil, broken(dir, err)
+		return nil, broken(dir, unreadable(aboutFile, err))
 	}
 	i := new(Image)
 	if err := json.Unmarshal(b, i); err != nil {
 		return nil, broken(dir, fmt.Errorf("%s: %w", aboutFile, err))
 	}
 	i.Dir, i.ID = dir, filepath.Base(dir)
-	i.Current = i.ID == current.id()
+	i.Current, i.Fault = i.ID == current.id(), ""
 	return i, i.check()
 }
 
-func broken(dir string, err error) error {
-	return fmt.Errorf("the image in %s is broken: %w; %w", dir, err, ErrBroken)
+// brokenError says which image is broken and why. It wraps ErrBroken.
+type brokenError struct {
+	dir string
+	why error
+}
+
+func broken(dir string, why error) error { return &brokenError{dir, why} }
+
+func (e *brokenError) Error() string {
+	return fmt.Sprintf("the image in %s is broken: %v; %v", e.dir, e.why, ErrBroken)
+}
+
+func (e *brokenError) Unwrap() []error { return []error{e.why, ErrBroken} }
+
+// unreadable says that a file of an image cannot be read, and why.
+func unreadable(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing", name)
+	}
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err // the directory is named already
+	}
+	return fmt.Errorf("%s cannot be read: %w", name, err)
 }
 
 // check finds files that were cut off, replaced or written to. What changes
 // without a write, [Image.Verify] finds.
 func (i *Image) check() error {
-	for name, want := range map[string]int64{rootFile: i.RootBytes, kernelFile: i.KernelBytes} {
-		info, err := os.Stat(filepath.Join(i.Dir, name))
+	for _, f := range []struct {
+		name string
+		size int64
+	}{{rootFile, i.RootBytes}, {kernelFile, i.KernelBytes}} {
+		info, err := os.Stat(filepath.Join(i.Dir, f.name))
 		if err != nil {
-			return broken(i.Dir, err)
+			return broken(i.Dir, unreadable(f.name, err))
 		}
-		if info.Size() != want {
-			return broken(i.Dir, fmt.Errorf("%s has %d bytes of %d", name, info.Size(), want))
+		if info.Size() != f.size {
+			return broken(i.Dir, fmt.Errorf("%s has %d bytes of %d", f.name, info.Size(), f.size))
 		}
 	}
 	if !isExt4(i.Root()) {
@@ -133,7 +160,7 @@ func isExt4(path string) bool {
 }
 
 // List returns all images in a cache, the current one first, then the newest.
-// What is broken is in the list too, without contents.
+// What is broken is in the list too, with its fault and without contents.
 func List(cache string) ([]*Image, error) {
 	entries, err := os.ReadDir(Dir(cache))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +177,7 @@ func List(cache string) ([]*Image, error) {
 		dir := filepath.Join(Dir(cache), e.Name())
 		i, err := open(dir)
 		if err != nil {
-			i = &Image{ID: e.Name(), Dir: dir, Current: e.Name() == current.id()}
+			i = &Image{ID: e.Name(), Dir: dir, Current: e.Name() == current.id(), Fault: faultOf(err)}
 		}
 		i.Bytes = diskUsage(dir)
 		list = append(list, i)
@@ -167,8 +194,13 @@ func List(cache string) ([]*Image, error) {
 	return list, nil
 }
 
-// Broken tells whether the image cannot be used.
-func (i *Image) Broken() bool { return i.Built.IsZero() || i.check() != nil }
+// faultOf takes out of an error what [Image.Fault] has.
+func faultOf(err error) string {
+	if b := (*brokenError)(nil); errors.As(err, &b) {
+		return b.why.Error()
+	}
+	return err.Error()
+}
 
 // Remove deletes an image. Virtual machines that use it go on.
 func Remove(cache, id string) error {

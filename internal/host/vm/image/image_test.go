@@ -44,19 +44,33 @@ func TestFindTellsNoneFromBroken(t *testing.T) {
 	if got, err := Find(cache); err != nil || got.ID != i.ID || !got.Current {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for name, breakIt := range map[string]func() error{
-		"a kernel that is cut off":   func() error { return os.Truncate(i.KernelPath(), 3) },
-		"a root that is gone":        func() error { return os.Remove(i.Root()) },
-		"a root of zeros":            func() error { return errors.Join(os.Truncate(i.Root(), 0), os.Truncate(i.Root(), 4<<20)) },
-		"a description that is gone": func() error { return os.Remove(filepath.Join(i.Dir, aboutFile)) },
-		"a description of nothing":   func() error { return os.WriteFile(filepath.Join(i.Dir, aboutFile), []byte("{"), 0o644) },
+	about := filepath.Join(i.Dir, aboutFile)
+	for _, c := range []struct {
+		name, fault string
+		breakIt     func() error
+	}{
+		{"a kernel that is cut off", "vmlinuz has 3 bytes of 6", func() error { return os.Truncate(i.KernelPath(), 3) }},
+		{"a root that is gone", "root.ext4 is missing", func() error { return os.Remove(i.Root()) }},
+		{"root and kernel are gone", "root.ext4 is missing", func() error { return errors.Join(os.Remove(i.Root()), os.Remove(i.KernelPath())) }},
+		{"a root of zeros", "root.ext4 is no ext4 file system", func() error { return errors.Join(os.Truncate(i.Root(), 0), os.Truncate(i.Root(), 4<<20)) }},
+		{"a description that is gone", "image.json is missing", func() error { return os.Remove(about) }},
+		{"a description of nothing", "image.json: unexpected end of JSON input", func() error { return os.WriteFile(about, []byte("{"), 0o644) }},
+		{"a directory in its place", "image.json cannot be read: is a directory", func() error { return errors.Join(os.Remove(about), os.Mkdir(about, 0o755)) }},
 	} {
-		stored(t, cache, current.id(), time.Now())
-		if err := breakIt(); err != nil {
+		if err := os.RemoveAll(i.Dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Find(cache); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), i.Dir) {
-			t.Errorf("%s: %v, want ErrBroken with the directory", name, err)
+		stored(t, cache, current.id(), time.Now())
+		if err := c.breakIt(); err != nil {
+			t.Fatal(err)
+		}
+		want := "the image in " + i.Dir + " is broken: " + c.fault + "; build it again with: brink image build --force"
+		if _, err := Find(cache); !errors.Is(err, ErrBroken) || err.Error() != want {
+			t.Errorf("%s: %v, want ErrBroken with %q", c.name, err, want)
+		}
+		list, err := List(cache)
+		if err != nil || len(list) != 1 || list[0].Fault != c.fault || !list[0].Current {
+			t.Errorf("%s: the list is %+v, %v; want one with the fault %q", c.name, list, err, c.fault)
 		}
 	}
 }
@@ -81,8 +95,8 @@ func TestListAndRemove(t *testing.T) {
 	var ids []string
 	for _, i := range list {
 		ids = append(ids, i.ID)
-		if i.Broken() != (i.ID == "odd") {
-			t.Errorf("%s: broken %v", i.ID, i.Broken())
+		if (i.Fault != "") != (i.ID == "odd") {
+			t.Errorf("%s: its fault is %q", i.ID, i.Fault)
 		}
 	}
 	if want := []string{current.id(), "newer", "older", "odd"}; !slices.Equal(ids, want) {

@@ -60,7 +60,7 @@ func (i *Image) compare(all bool) error {
 		return i.adopt()
 	}
 	if err != nil {
-		return broken(i.Dir, err)
+		return broken(i.Dir, unreadable(sumsFile, err))
 	}
 	sums := map[string]sum{}
 	if err := json.Unmarshal(text, &sums); err != nil {
@@ -71,7 +71,7 @@ func (i *Image) compare(all bool) error {
 		path := filepath.Join(i.Dir, name)
 		info, err := os.Stat(path)
 		if err != nil {
-			return broken(i.Dir, err)
+			return broken(i.Dir, unreadable(name, err))
 		}
 		same := info.ModTime().Equal(sums[name].Modified)
 		if same && !all && name != kernelFile {
@@ -79,7 +79,7 @@ func (i *Image) compare(all bool) error {
 		}
 		got, err := digest(path)
 		if err != nil {
-			return broken(i.Dir, err)
+			return broken(i.Dir, unreadable(name, err))
 		}
 		if got != sums[name].SHA256 {
 			return broken(i.Dir, fmt.Errorf("%s is damaged, it does not hold what was built", name))
@@ -95,10 +95,10 @@ func (i *Image) compare(all bool) error {
 // adopt takes the sums of an image that has none, unless something may have been
 // written to it since it was built: then nothing can be said of it.
 func (i *Image) adopt() error {
-	for _, path := range []string{i.Root(), i.KernelPath()} {
-		info, err := os.Stat(path)
+	for _, name := range []string{rootFile, kernelFile} {
+		info, err := os.Stat(filepath.Join(i.Dir, name))
 		if err != nil {
-			return broken(i.Dir, err)
+			return broken(i.Dir, unreadable(name, err))
 		}
 		if info.ModTime().After(i.Built.Add(time.Second)) { // Built is in whole seconds
 			return nil
@@ -143,7 +143,7 @@ func digest(path string) (string, error) {
 			return hex.EncodeToString(h.Sum(nil)), nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("reading %s: %w", path, err)
+			return "", err
 		}
 		at = data / size * size
 		n, err := f.ReadAt(block, at)

@@ -62,7 +62,7 @@ func TestWhatWasWrittenToAnImageIsFound(t *testing.T) {
 		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), i.Dir) {
 			t.Errorf("%s: %v, want ErrBroken with %q and the directory", c.name, err, c.want)
 		}
-		if list, err := List(cache); err != nil || len(list) != 1 || !list[0].Broken() {
+		if list, err := List(cache); err != nil || len(list) != 1 || !strings.Contains(list[0].Fault, c.want) {
 			t.Errorf("%s: the list does not show it: %v, %v", c.name, list, err)
 		}
 	}
