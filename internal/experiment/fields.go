@@ -69,7 +69,7 @@ var fields = sync.OnceValue(func() map[string]field {
 		"Experiment.warm_up":     {doc: "Time that steady latency leaves out, at most a fifth of the step.", max: day, scaled: true, def: "0s"},
 		"Experiment.settle":      {doc: "Pause between the last app's first healthy answer and traffic.", max: day, scaled: true, def: "0s"},
 		"Experiment.wash_out":    {doc: "Pause before each later phase of an intervention.", max: day, scaled: true, def: "0s"},
-		"Experiment.sampling":    {doc: "How often the kernel is read while a plan is up.", min: 0.01, max: 60, def: "100ms"},
+		"Experiment.sampling":    {doc: "How often the kernel is read while a plan is up. What cannot have changed meanwhile is read about once a second.", min: 0.01, max: 60, def: "100ms"},
 		"Experiment.repetitions": {doc: "Independent executions of each step; 6 for a claim that is to be Measured.", required: true, min: 1, max: 50},
 		"Experiment.expected":    {doc: "Section 9: what should be seen if the hypotheses hold.", many: true},
 		"Experiment.takeaways":   {doc: "Section 14: advice for support.", many: true},
