@@ -77,8 +77,8 @@ func (b *builder) input(f *file, as, note string) {
 }
 
 func joinNotes(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "; " + b
 }
@@ -96,6 +96,7 @@ func (b *builder) finish() (*Case, error) {
 	if err := b.readings(); err != nil {
 		return nil, err
 	}
+	b.limitsOfContainers()
 	b.bootTimes()
 	sortEvents(b.c.Events)
 	for i := range b.c.Requests {

@@ -18,6 +18,7 @@ import (
 
 	"brink/internal/gauge"
 	"brink/internal/kernel"
+	"brink/internal/servertest"
 )
 
 // unpacked lists the files of a bundle.
@@ -305,7 +306,7 @@ func TestTheKernelsLogKeepsItsWords(t *testing.T) {
 func TestCollectLooksAsOftenAsLive(t *testing.T) {
 	const workers, clients = 2, 5
 	address, pid := startGunicorn(t, workers)
-	sendRequests(t, address, clients)
+	servertest.Ask(t, "tcp4", address, clients)
 	time.Sleep(500 * time.Millisecond) // as in TestLiveCountsTheWorkersOfAServer
 	var buf bytes.Buffer
 	s, err := Collect(t.Context(), &buf, CollectOptions{Every: time.Second, For: time.Second})

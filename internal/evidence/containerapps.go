@@ -90,3 +90,18 @@ func containerAppsRow(l *logLine, kind, reason, message string) Event {
 	}
 	return e
 }
+
+// containerAppsConsole is the app's own line of what "az containerapp logs show"
+// prints: behind the letter of the container runtime, F for a whole line and P for a
+// part. Its first lines are the tool's.
+//
+// https://learn.microsoft.com/azure/container-apps/log-streaming
+func containerAppsConsole(text string) string {
+	if strings.HasPrefix(text, "Connecting to the container '") || strings.HasPrefix(text, "Successfully Connected to container: ") {
+		return ""
+	}
+	if len(text) > 1 && (text[0] == 'F' || text[0] == 'P') && text[1] == ' ' {
+		return text[2:]
+	}
+	return text
+}

@@ -1,5 +1,10 @@
 package evidence
 
+import (
+	"strings"
+	"time"
+)
+
 var (
 	dockerEvent     = expression(`^container (oom|die|kill|start) ([0-9a-f]{4,64}) \((.*)\)$`)
 	dockerEventName = expression(`\bname=([\w.-]+)`)
@@ -43,4 +48,25 @@ func dockerEventLine(l *logLine, s *logState) (Event, bool) {
 		delete(s.toldToEnd, m[2])
 	}
 	return e, true
+}
+
+// dockerEventText is an event in the form of a line, of what "docker events --format
+// json" prints for it; empty for what is none of a container.
+func dockerEventText(o object) (text string, at time.Time) {
+	if textOf(o["Type"]) != "container" || textOf(o["Action"]) == "" {
+		return "", at
+	}
+	attributes := objectAt(o, "Actor", "Attributes")
+	var pairs []string
+	for _, key := range []string{"exitCode", "image", "name", "signal"} {
+		if value := textOf(attributes[key]); value != "" {
+			pairs = append(pairs, key+"="+value)
+		}
+	}
+	at, _ = parseEpoch(firstText(o, "timeNano", "time"))
+	id := firstText(objectAt(o, "Actor"), "ID")
+	if id == "" {
+		id = textOf(o["id"])
+	}
+	return "container " + textOf(o["Action"]) + " " + id + " (" + strings.Join(pairs, ", ") + ")", at
 }

@@ -93,6 +93,7 @@ const (
 	PoolAtLimit      EventKind = "pool at limit"      // App (pool), Limit
 	PoolState        EventKind = "pool state"         // App (pool), Active, Idle
 	UpstreamRefused  EventKind = "upstream refused"   // proxy: Address, Code (errno)
+	ConnectRetried   EventKind = "connect retried"    // proxy: Address; Counter, the attempts before it was let in
 	UpstreamBusy     EventKind = "upstream busy"      // proxy: EAGAIN on a unix socket; Address, Code
 	UpstreamTimeout  EventKind = "upstream timeout"   // proxy: Address
 	UpstreamClosed   EventKind = "upstream closed"    // proxy: Address

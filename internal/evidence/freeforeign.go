@@ -19,7 +19,8 @@ var freeColumns = map[int][]string{
 
 // parseForeignFree reads what free prints in other languages than English, which
 // have the same columns in the same order: the first row is memory, and the row of
-// three amounts behind it swap; with --lohi two more stand between.
+// three amounts behind it swap; with --lohi two more stand between, and with
+// --total and --committed more behind.
 //
 // The catalogues of procps-ng (po/de.po and its like)
 func (b *builder) parseForeignFree(f *file, heading []string) bool {
@@ -33,7 +34,8 @@ func (b *builder) parseForeignFree(f *file, heading []string) bool {
 		if n++; n == 1 || len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		label, rest, ok := strings.Cut(string(line[:min(len(line), 512)]), ":")
+		text := strings.Replace(string(line[:min(len(line), 512)]), "：", ":", 1)
+		label, rest, ok := strings.Cut(text, ":")
 		words := strings.Fields(rest)
 		if !ok || label == "" || len(words) == 0 {
 			return false
@@ -62,7 +64,7 @@ func (b *builder) parseForeignFree(f *file, heading []string) bool {
 	m := emptyReading("").Meminfo
 	unit := freeUnit(rows[0].words[0])
 	rows[0].take(f, &m, "Mem:", columns, unit)
-	if swap := swapRow(rows[1:]); swap != nil {
+	if swap := swapRow(rows); swap != nil {
 		swap.take(f, &m, "Swap:", columns[:3], unit)
 	}
 	if !m.MemTotal.Above(0) {
@@ -94,23 +96,29 @@ type freeRow struct {
 func (r *freeRow) take(f *file, m *Meminfo, label string, columns []string, unit string) {
 	for i, column := range columns[:min(len(columns), len(r.words))] {
 		from := Source{File: f.name, Line: r.line, Field: label + " " + column}
-		freeAmount(m, label+" "+column, parsedSize(strings.Replace(r.words[i], ",", ".", 1)+unit, from))
+		freeAmount(m, label+" "+column, freeSize(r.words[i]+unit, from))
 	}
 }
 
-// swapRow is the row of swap among those of three amounts: the first, or with
-// --lohi the third.
+// swapRow is the row of swap among those of three amounts behind that of memory: the
+// first, or with --lohi the third. The first two of these add up to memory.
 func swapRow(rows []freeRow) *freeRow {
 	const amounts, lohi = 3, 2
 	var three []*freeRow
-	for i := range rows {
-		if len(rows[i].words) == amounts {
-			three = append(three, &rows[i])
+	for i := range rows[1:] {
+		if r := &rows[i+1]; len(r.words) == amounts {
+			three = append(three, r)
 		}
 	}
+	total := func(r *freeRow) Value { return freeSize(r.words[0], Source{}) }
 	switch {
 	case len(three) > lohi:
-		return three[lohi]
+		const rounding = 0.02
+		memory, parts := total(&rows[0]), total(three[0]).Plus(total(three[1]))
+		if parts.AtLeast(memory.Number*(1-rounding)) && parts.AtMost(memory.Number*(1+rounding)) {
+			return three[lohi]
+		}
+		return three[0]
 	case len(three) > 0:
 		return three[0]
 	}

@@ -88,3 +88,30 @@ func TestMoreMemoryThanThereIsIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Languages have the decimal comma under English headings too (LC_NUMERIC), a wide
+// colon, and rows of -t and -v behind that of swap.
+func TestFreeWithOtherRows(t *testing.T) {
+	const swap = 2 << 30
+	for name, text := range map[string]string{
+		"comma":     "               total        used        free      shared  buff/cache   available\nMem:           8,0Gi       2,7Gi       3,0Gi       5,0Mi       2,0Gi       4,5Gi\nSwap:          2,0Gi          0B       2,0Gi\nTotal:        10,0Gi       2,7Gi       5,0Gi\n",
+		"Chinese":   "               总计         已用        空闲      共享    缓冲/缓存    可用\n内存：        8192       2765       3072          5        2048       4608\n交换：        2048          0       2048\n总量：       10240       2765       5120\n",
+		"committed": "               gesamt       benutzt     frei      gemns.  Puffer/Cache verfügbar\nSpeicher:       8192       2765       3072          5        2048       4608\nSwap:        2048          0       2048\nGesamt:     10240       2765       5120\nFestg.:      6144       1000       5144\n",
+		"lohi":      "               gesamt       benutzt     frei      gemns.  Puffer/Cache verfügbar\nSpeicher:       8192       2765       3072          5        2048       4608\nNiedrig:       8192       5120       3072\nHoch:             0          0          0\nSwap:        2048          0       2048\nGesamt:     10240       2765       5120\nFestg.:      6144       1000       5144\n",
+	} {
+		c := readFile(t, "x", text)
+		m := &c.Last().Meminfo
+		wantValue(t, name+": total", m.MemTotal, 8<<30, Bytes, "")
+		wantValue(t, name+": free", m.MemFree, 3<<30, Bytes, "")
+		wantValue(t, name+": available", m.MemAvailable, 4.5*(1<<30), Bytes, "")
+		wantValue(t, name+": swap", m.SwapTotal, swap, Bytes, "")
+		wantValue(t, name+": free swap", m.SwapFree, swap, Bytes, "")
+	}
+}
+
+func TestMoreSwapThanThereIsIsRefused(t *testing.T) {
+	c := readFiles(t, map[string]string{"free.txt": "total used free shared buff/cache available\nMem: 1000 900 50 5 68 41\nSwap: 100 0 200\n"})
+	if len(c.Strangers) != 1 || c.Strangers[0].Why != "more swap is free than there is: 200 of 100 MiB" || c.Last() != nil {
+		t.Errorf("%+v, %+v", c.Strangers, c.Last())
+	}
+}

@@ -30,7 +30,7 @@ func (b *builder) parseFree(f *file) bool {
 			unit = freeUnit(words[1])
 		}
 		for i, h := range heading[:min(len(heading), len(words)-1)] {
-			freeAmount(&m, words[0]+" "+h, parsedSize(words[i+1]+unit, Source{File: f.name, Line: n, Field: words[0] + " " + h}))
+			freeAmount(&m, words[0]+" "+h, freeSize(words[i+1]+unit, Source{File: f.name, Line: n, Field: words[0] + " " + h}))
 		}
 	}
 	if !m.MemTotal.Known {
@@ -64,6 +64,11 @@ func freeUnit(total string) string {
 		return "Gi"
 	}
 	return ""
+}
+
+// freeSize reads an amount of memory, with the decimal comma of some languages.
+func freeSize(text string, from Source) Value {
+	return parsedSize(strings.Replace(text, ",", ".", 1), from)
 }
 
 func freeAmount(m *Meminfo, field string, v Value) {

@@ -124,17 +124,18 @@ func hostOf(url string) string {
 	return shorten(host)
 }
 
-// pathOf leaves the query out: it may hold secrets.
-func pathOf(url string) string {
-	if _, rest, ok := strings.Cut(url, "://"); ok {
+// pathOf is the path of a request's target or of a URL. It leaves the query out,
+// which may hold secrets.
+func pathOf(target string) string {
+	target, _, _ = strings.Cut(target, "?")
+	if _, rest, ok := strings.Cut(target, "://"); ok && target[0] != '/' {
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			url = rest[i:]
+			target = rest[i:]
 		} else {
-			url = "/"
+			target = "/"
 		}
 	}
-	url, _, _ = strings.Cut(url, "?")
-	return shorten(url)
+	return shorten(target)
 }
 
 var (

@@ -25,6 +25,9 @@ func (b *builder) parseJSON(f *file) bool {
 	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
 		return false
 	}
+	if kernelDay().Match(trimmed[:min(len(trimmed), 64)]) || kernelApart().Match(trimmed[:min(len(trimmed), 64)]) {
+		return false // dmesg with the time between lines
+	}
 	if trimmed[0] == '[' && !bytes.ContainsRune([]byte("{[]\"-0123456789 \t\r\n"), rune(next(trimmed))) {
 		return false // a log line in brackets
 	}
@@ -52,13 +55,18 @@ func (b *builder) parseJSON(f *file) bool {
 	} else if more {
 		return false // a log whose first word is in brackets
 	}
+	if o, ok := v.(object); ok {
+		if text, _ := dockerEventText(o); text != "" {
+			return b.jsonLines(f)
+		}
+	}
 	for _, known := range jsonFormats {
 		if as, ok := known(b, f, v); ok {
 			b.input(f, as, "")
 			return true
 		}
 	}
-	if o, ok := v.(object); ok && (o["Msg"] != nil && o["Reason"] != nil || firstText(o, "message", "msg", "MESSAGE") != "") {
+	if o, ok := v.(object); ok && (o["Msg"] != nil && o["Reason"] != nil || firstText(o, "message", "msg", "MESSAGE", "Log") != "") {
 		return b.jsonLines(f) // a log of one line
 	}
 	b.strange(f, "it is JSON of a kind that is not known: "+shape(v))
@@ -94,8 +102,14 @@ func jsonFault(data []byte, err error) string {
 
 // jsonFormats are tried in this order.
 var jsonFormats = []func(b *builder, f *file, v any) (as string, ok bool){
-	metricsJSON, logAnalyticsJSON, diagProcJSON, pumaJSON, uwsgiJSON, fpmStatusJSON, dockerInspectJSON, podJSON, kubeEventsJSON,
-	replicaJSON, webAppJSON, settingsJSON, rowsJSON,
+	metricsJSON, logAnalyticsJSON, diagProcJSON, dmesgJSON, nstatJSON, pumaJSON, uwsgiJSON, fpmStatusJSON, dockerInspectJSON, crictlInspectJSON, podJSON, kubeEventsJSON,
+	replicaJSON, webAppJSON, settingsJSON, rowsJSON, emptyListJSON,
+}
+
+// emptyListJSON knows what kubectl prints where there is nothing: no event, no pod.
+func emptyListJSON(_ *builder, _ *file, v any) (string, bool) {
+	items, ok := at(v, "items").([]any)
+	return "kubectl, an empty list", ok && len(items) == 0 && strings.HasSuffix(textOf(at(v, "kind")), "List")
 }
 
 // shape names the first keys of a value.
@@ -111,39 +125,6 @@ func shape(v any) string {
 		return "an empty list"
 	}
 	return "a single value"
-}
-
-// jsonLines reads a file with a JSON value on each line as a log: the message
-// of each is a line.
-func (b *builder) jsonLines(f *file) bool {
-	r := b.newLog(f.name)
-	n := 0
-	for line := range bytes.Lines(f.data) {
-		n++
-		v, _, err := decodeJSON(bytes.TrimSpace(line[:min(len(line), 1<<20)]))
-		o, ok := v.(object)
-		if err != nil || !ok {
-			r.line(n, string(bytes.TrimRight(line[:min(len(line), mostLine)], "\r\n")), zeroTime, "")
-			continue
-		}
-		text := firstText(o, "message", "msg", "Message", "log", "MESSAGE", "ResultDescription", "_msg", "@m")
-		at, _ := parseTime(firstText(o, "timestamp", "time", "ts", "@timestamp", "@t", "TimeGenerated", "TimeStamp"))
-		if at.IsZero() {
-			at, _ = parseEpoch(firstText(o, "__REALTIME_TIMESTAMP", "ts", "time"))
-		}
-		if reason := firstText(o, "Reason"); reason != "" && o["Msg"] != nil {
-			r.containerAppsObject(n, o, at)
-			continue
-		}
-		if firstText(o, "_TRANSPORT") == "kernel" || firstText(o, "SYSLOG_IDENTIFIER") == "kernel" {
-			text = "[    0.000000] " + text
-			r.origin = FromKernel
-		}
-		r.line(n, strings.TrimRight(text, "\r\n"), at, "")
-	}
-	r.close()
-	b.input(f, "log in JSON", "")
-	return true
 }
 
 // text returns a value of an object as text: a string, or a number as it stands

@@ -110,7 +110,7 @@ func kernelEvent(line []byte) bool {
 func withoutTime(l *logLine) (text string, stamped bool) {
 	if m := kmsgPrefix().FindStringSubmatchIndex(l.text); m != nil {
 		written := l.text[m[2]:m[3]]
-		if s, err := strconv.ParseFloat(written, 64); err == nil && s >= 0 && s < 1e10 {
+		if s, err := strconv.ParseFloat(written, 64); err == nil && s > 0 && s < 1e10 {
 			l.bootSeconds = s
 		}
 		// With fewer decimals than the kernel writes it may be any program's time.
@@ -121,6 +121,9 @@ func withoutTime(l *logLine) (text string, stamped bool) {
 			l.at = at
 			return l.text[m[1]:], true
 		}
+	}
+	if text, ok := withoutGap(l.text); ok {
+		return text, true
 	}
 	return strings.TrimSpace(l.rest), false
 }

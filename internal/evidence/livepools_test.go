@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"brink/internal/servertest"
 )
 
 const holdApp = `import time
@@ -21,63 +21,23 @@ def app(environ, start_response):
     return [b""]
 `
 
-// gunicorn starts Debian's gunicorn with sync workers and returns its address.
+// startGunicorn starts gunicorn with sync workers, all of which are there.
 func startGunicorn(t *testing.T, workers int) (address string, pid int) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "hold.py"), []byte(holdApp), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	l.Close()
-	cmd := exec.Command("/usr/bin/gunicorn", "--workers", fmt.Sprint(workers), "--bind", address, "--timeout", "60", "hold:app")
-	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
-		_ = cmd.Wait()
+	address = net.JoinHostPort("127.0.0.1", strconv.Itoa(servertest.FreePort(t)))
+	p := servertest.GunicornApp(t, "tcp4", address, holdApp, "--workers", strconv.Itoa(workers), "--timeout", "60")
+	children := fmt.Sprintf("/proc/%d/task/%d/children", p.Process.Pid, p.Process.Pid)
+	servertest.Eventually(t, "gunicorn has its workers", func() bool {
+		text, err := os.ReadFile(children)
+		return err == nil && len(strings.Fields(string(text))) == workers
 	})
-	children := fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid)
-	for range 300 {
-		text, _ := os.ReadFile(children)
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			if len(strings.Fields(string(text))) == workers {
-				return address, cmd.Process.Pid
-			}
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal("gunicorn does not serve")
-	return "", 0
-}
-
-// sendRequests sends n requests and waits for no answer.
-func sendRequests(t *testing.T, address string, n int) {
-	t.Helper()
-	for range n {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return address, p.Process.Pid
 }
 
 func TestLiveCountsTheWorkersOfAServer(t *testing.T) {
 	const workers, clients = 2, 5
 	address, pid := startGunicorn(t, workers)
-	sendRequests(t, address, clients)
+	servertest.Ask(t, "tcp4", address, clients)
 	// The workers take the connections that were only dialled first.
 	time.Sleep(500 * time.Millisecond)
 	c, err := Live(t.Context(), Options{For: time.Second})

@@ -5,67 +5,24 @@ package evidence
 import (
 	"bytes"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strconv"
 	"testing"
 	"time"
 
 	"brink/internal/gauge"
+	"brink/internal/servertest"
 )
-
-// runGunicorn starts Debian's gunicorn with an app and returns its master's pid.
-func runGunicorn(t *testing.T, app string, args ...string) int {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "some.py"), []byte(app), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("/usr/bin/gunicorn", append(args, "some:app")...)
-	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
-		_ = cmd.Wait()
-	})
-	return cmd.Process.Pid
-}
-
-// dialled connects n times, as soon as it can be done, and sends a request each.
-func dialled(t *testing.T, network, address string, n int) {
-	t.Helper()
-	for range n {
-		var c net.Conn
-		for tries := 0; ; tries++ {
-			var err error
-			if c, err = net.DialTimeout(network, address, 10*time.Second); err == nil {
-				break
-			}
-			if tries == 300 {
-				t.Fatal(err)
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		t.Cleanup(func() { c.Close() })
-		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // One worker holds a request, and four wait behind it where three are allowed,
 // since the kernel lets one more in (unix_recvq_full in net/unix/af_unix.c): in
 // each reading, live and of a bundle, as of TCP.
 func TestEveryReadingHasTheQueuesOfUnixSockets(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "u.sock")
-	runGunicorn(t, holdApp, "-w1", "--backlog", "3", "--timeout", "60", "--bind", "unix:"+path)
-	dialled(t, "unix", path, 1)
+	p := servertest.GunicornApp(t, "unix", "@DIR@/u.sock", holdApp, "-w1", "--backlog", "3", "--timeout", "60")
+	path := filepath.Join(p.Dir, "u.sock")
+	servertest.Ask(t, "unix", path, 1)
 	time.Sleep(500 * time.Millisecond) // until the worker has taken it
-	dialled(t, "unix", path, 4)
+	servertest.Ask(t, "unix", path, 4)
 	live, err := Live(t.Context(), Options{For: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -92,21 +49,16 @@ func TestEveryReadingHasTheQueuesOfUnixSockets(t *testing.T) {
 // change, and each lives for about the time-out, which the master looks at once a
 // second.
 func TestLooksFollowWorkersThatAreReplaced(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	pid := runGunicorn(t, "import time\ntime.sleep(60)\napp = None\n", "-w2", "--timeout", "1", "--bind", address)
-	dialled(t, "tcp", address, 1)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(servertest.FreePort(t)))
+	server := servertest.GunicornApp(t, "tcp4", address, "import time\ntime.sleep(60)\napp = None\n", "-w2", "--timeout", "1")
+	servertest.Ask(t, "tcp4", address, 1)
 	c, err := Live(t.Context(), Options{For: 6 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range c.Pools {
 		p := &c.Pools[i]
-		if p.PID != pid {
+		if p.PID != server.Process.Pid {
 			continue
 		}
 		if !p.Replaced.AtLeast(2) || !p.Stayed.AtMost(0) || !p.LivedLeast.AtLeast(1) || !p.BusyShare.AtMost(0) {
@@ -114,7 +66,7 @@ func TestLooksFollowWorkersThatAreReplaced(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("pid %d is not among %+v", pid, c.Pools)
+	t.Errorf("pid %d is not among %+v", server.Process.Pid, c.Pools)
 }
 
 // Of a server whose processes may not be looked at nothing is 0.

@@ -72,6 +72,7 @@ type logState struct {
 	fpmSlow    fpmSlowState
 	pools      []Pool
 	requests   Requests // of a log that has a line for each
+	refused    refusals
 }
 
 // lineFormats are tried in this order on each line.
@@ -87,6 +88,7 @@ var lineFormats = []lineFormat{
 	{"App Service docker log", FromPlatform, []string{"INFO ", "WARN", "ERROR ", "FATAL ", "Site", "ontainer", "Pulling image", "Starting ", "Image", "Establishing", "site"}, dockerLogLine},
 	{"nginx error", FromServer, []string{"#"}, nginxLine},
 	{"HAProxy", FromServer, []string{"] "}, haproxyLine},
+	{accessLog, FromServer, []string{`] "`}, accessLine},
 	{"php-fpm", FromServer, []string{"[pool ", "fpm"}, phpfpmLine},
 	{"php-fpm slow log", FromServer, []string{"[pool ", "script_filename = ", "[0x"}, fpmSlowLine},
 	{"uwsgi", FromServer, []string{"WSGI", "uwsgi", "HARAKIRI", "DAMN", "bound to", "MODE", "mapped ", "[pid: ", "load", "application found", "lifetime reached", "killed successfully"}, uwsgiLine},
@@ -105,6 +107,10 @@ var lineFormats = []lineFormat{
 	{"kernel log", FromKernel, []string{"["}, dmesgLine},
 	{"console", FromServer, []string{"istening", "LISTENING", "unning on", "Local:", "Network:"}, listeningLine},
 }
+
+// accessLog is the format of lines that many programs write among their own: a log
+// is named for it only where nothing else is in it.
+const accessLog = "access log"
 
 const (
 	mostLine  = 8 << 10
@@ -189,9 +195,13 @@ func (r *logReader) line(n int, text string, at time.Time, app string) {
 		if !format.mayBe(l.text) {
 			continue
 		}
+		dated := !l.at.IsZero()
 		e, ok := format.line(l, &r.state)
 		if !ok {
 			continue
+		}
+		if !dated {
+			r.spans(l.at)
 		}
 		if l.bootSeconds >= 0 {
 			r.log.Uptime = Known(l.bootSeconds, Seconds, l.from())
@@ -252,12 +262,7 @@ func (r *logReader) covers(l *logLine) {
 	if l.at.IsZero() {
 		return
 	}
-	if r.log.From.IsZero() || l.at.Before(r.log.From) {
-		r.log.From = l.at
-	}
-	if l.at.After(r.log.To) {
-		r.log.To = l.at
-	}
+	r.spans(l.at)
 	if !r.lastAt.IsZero() {
 		gap, began := l.at.Sub(r.lastAt), r.lastAt
 		if gap < 0 {
@@ -272,6 +277,19 @@ func (r *logReader) covers(l *logLine) {
 		}
 	}
 	r.lastAt = l.at
+}
+
+// spans widens the time that the log covers.
+func (r *logReader) spans(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if r.log.From.IsZero() || at.Before(r.log.From) {
+		r.log.From = at
+	}
+	if at.After(r.log.To) {
+		r.log.To = at
+	}
 }
 
 // appErrorText says that a line of a program that is not known names an error.
@@ -291,10 +309,13 @@ func (r *logReader) close() {
 	r.state.nameEvents(r.began)
 	best, name := 0, "console"
 	for _, format := range lineFormats {
-		if r.hits[format.as] > best {
-			best, name = r.hits[format.as], format.as
+		if hits := r.hits[format.as]; hits > best && format.as != accessLog {
+			best, name = hits, format.as
 			r.log.Origin = format.origin
 		}
+	}
+	if best == 0 && r.hits[accessLog] > 0 {
+		name = accessLog
 	}
 	if r.log.As == "" {
 		r.log.As = name
@@ -303,6 +324,7 @@ func (r *logReader) close() {
 		r.log.Origin = r.origin
 	}
 	r.log.Version = r.state.version
+	r.state.refused.tell(r.b, r.log.File)
 	if r.first != nil {
 		r.take(r.first.event(AppProgress, FromServer), r.first)
 	}

@@ -23,28 +23,85 @@ func (b *builder) parseNstat(f *file) bool {
 		if len(words) < 2 {
 			continue
 		}
-		name := strings.TrimPrefix(strings.TrimPrefix(words[0], "TcpExt"), "Tcp")
-		field := to.FieldByName(name)
-		if !field.IsValid() || name == words[0] {
-			if field = to.FieldByName("TCP" + name); !field.IsValid() || name == words[0] {
-				continue
-			}
+		if field := nstatField(to, words[0]); field != nil {
+			*field = parsedNumber(words[1], Events, Source{File: f.name, Line: n, Field: words[0]})
+			found = true
 		}
-		field.Set(reflect.ValueOf(parsedNumber(words[1], Events, Source{File: f.name, Line: n, Field: words[0]})))
-		found = true
 	}
 	if !found {
 		return false
 	}
 	b.c.Readings = append(b.c.Readings, r)
-	b.input(f, "nstat", "the numbers may be since nstat was last run, not since boot")
+	b.input(f, "nstat", nstatNote)
 	return true
 }
 
-var netstatOverflow = expression(`^\s*(\d+) (times the listen queue of a socket overflowed|SYNs to LISTEN sockets (?:dropped|ignored))`)
+const nstatNote = "the numbers may be since nstat was last run, not since boot"
 
-// parseNetstat reads what "netstat -s" says of accept queues, in totals since
-// boot.
+// nstatField is the field of a counter by nstat's name, which begins with that of
+// its table.
+func nstatField(to reflect.Value, name string) *Value {
+	short := strings.TrimPrefix(strings.TrimPrefix(name, "TcpExt"), "Tcp")
+	if short == name {
+		return nil
+	}
+	for _, n := range []string{short, "TCP" + short} {
+		if field := to.FieldByName(n); field.IsValid() {
+			return field.Addr().Interface().(*Value)
+		}
+	}
+	return nil
+}
+
+// nstatJSON reads "nstat --json".
+//
+// https://man7.org/linux/man-pages/man8/nstat.8.html
+func nstatJSON(b *builder, f *file, v any) (string, bool) {
+	counters := objectAt(v, "kernel")
+	r := Reading{Name: listenersOnly + readingOf(f.name)}
+	to := reflect.ValueOf(&r.Netstat).Elem()
+	found := false
+	for _, name := range sortedKeys(counters) {
+		if field := nstatField(to, name); field != nil {
+			*field = jsonNumber(f, counters, Events, "kernel", name)
+			found = true
+		}
+	}
+	if found {
+		b.c.Readings = append(b.c.Readings, r)
+	}
+	return "nstat", found
+}
+
+var (
+	netstatCount = expression(`^\s*(\d+) (\S.*)$`)
+	netstatNamed = expression(`^\s*(\w+): (\d+)$`)
+	// netstatWords are what net-tools calls the counters.
+	//
+	// https://sourceforge.net/p/net-tools/code/ci/master/tree/statistics.c
+	netstatWords = map[string]string{
+		"times the listen queue of a socket overflowed": "ListenOverflows",
+		"SYNs to LISTEN sockets dropped":                "ListenDrops",
+		"SYNs to LISTEN sockets ignored":                "ListenDrops",
+		"SYN cookies sent":                              "SyncookiesSent",
+		"SYN cookies received":                          "SyncookiesRecv",
+		"invalid SYN cookies received":                  "SyncookiesFailed",
+		"active connection openings":                    "ActiveOpens",
+		"active connections openings":                   "ActiveOpens",
+		"passive connection openings":                   "PassiveOpens",
+		"failed connection attempts":                    "AttemptFails",
+		"connection resets received":                    "EstabResets",
+		"connections established":                       "CurrEstab",
+		"segments retransmitted":                        "RetransSegs",
+		"segments retransmited":                         "RetransSegs",
+		"connections reset due to early user close":     "TCPAbortOnClose",
+		"connections aborted due to memory pressure":    "TCPAbortOnMemory",
+		"connections aborted due to timeout":            "TCPAbortOnTimeout",
+	}
+)
+
+// parseNetstat reads what "netstat -s" says of accept queues and connections, in
+// totals since boot.
 //
 // https://man7.org/linux/man-pages/man8/netstat.8.html
 func (b *builder) parseNetstat(f *file) bool {
@@ -52,19 +109,20 @@ func (b *builder) parseNetstat(f *file) bool {
 		return false
 	}
 	r := Reading{Name: listenersOnly + readingOf(f.name)}
+	to := reflect.ValueOf(&r.Netstat).Elem()
 	found, n := bytes.Contains(f.data, []byte("TcpExt:")), 0
 	for line := range bytes.Lines(f.data) {
 		n++
-		m := netstatOverflow().FindStringSubmatch(string(line[:min(len(line), 512)]))
-		if m == nil {
-			continue
+		text := strings.TrimRight(string(line[:min(len(line), 512)]), "\r\n ")
+		name, count, words := "", "", ""
+		if m := netstatCount().FindStringSubmatch(text); m != nil {
+			name, count, words = netstatWords[m[2]], m[1], m[2]
+		} else if m := netstatNamed().FindStringSubmatch(text); m != nil {
+			name, count, words = m[1], m[2], m[1]
 		}
-		found = true
-		v := parsedNumber(m[1], Events, Source{File: f.name, Line: n, Field: m[2]})
-		if strings.HasPrefix(m[2], "times") {
-			r.Netstat.ListenOverflows = v
-		} else {
-			r.Netstat.ListenDrops = v
+		if field := to.FieldByName(name); field.IsValid() {
+			field.Set(reflect.ValueOf(parsedNumber(count, Events, Source{File: f.name, Line: n, Field: words})))
+			found = true
 		}
 	}
 	if !found {

@@ -10,7 +10,9 @@ import (
 
 var (
 	pastedHead = expression(`^==> (\S+) <==$`)
-	pastedGrep = expression(`^/?((?:proc|sys)/[\w./,-]+):(.*)$`)
+	pastedGrep = expression(`^/?((?:proc|sys)/[\w./,@\\+-]+):(.*)$`)
+	// pastedNear is what grep prints within /proc/pressure, or the directory of a cgroup.
+	pastedNear = expression(`^(?:\./)?((?:cpu|memory|io|irq)\b[\w.]*):((?:some|full) avg10=.*|[a-z_]* ?(?:\d+|max)(?: \d+)?)$`)
 	// pastedShell is a shell's prompt with a command. Behind a bare $ or # it is
 	// one only if pastedTools knows the command: files of settings have comments.
 	pastedShell = expression(`^((?:[\w.-]+@[\w.-]+|\[[^\]]{1,40}\]|[\w.-]*[:~][\w./~-]*)?[\w.:~/ -]{0,60})?[$#] (?:sudo )?(\S.*)$`)
@@ -39,9 +41,9 @@ func (b *builder) parsePasted(f *file) bool {
 			if m == nil {
 				return nil, false
 			}
-			return []string{strings.TrimPrefix(m[1], "/")}, true
+			return []string{nearName(strings.TrimPrefix(m[1], "/"))}, true
 		})
-	case pastedGrep().MatchString(head):
+	case pastedGrep().MatchString(head), pastedNear().MatchString(head):
 		parts = f.grepped()
 	default:
 		if !f.ofShell(head) {
@@ -193,10 +195,23 @@ func (f *file) apart(names []string, data []byte, n int) []*file {
 	return parts
 }
 
+// nearName is where a file of the kernel belongs that was named without its folder:
+// what has the name of a cgroup's file is of the cgroup that somebody looked at.
+func nearName(name string) string {
+	switch name {
+	case "cpu", "memory", "io", "irq":
+		return "proc/pressure/" + name
+	}
+	if cgroupName(name) {
+		return "cgroup/" + name
+	}
+	return name
+}
+
 // beside is the name of a part of the file: a file of the kernel in the same
 // folder, or something within it.
 func (f *file) beside(name string, n int) string {
-	if strings.HasPrefix(name, "proc/") || strings.HasPrefix(name, "sys/") {
+	if strings.HasPrefix(name, "proc/") || strings.HasPrefix(name, "sys/") || strings.HasPrefix(name, "cgroup/") {
 		return path.Join(path.Dir(f.name), path.Clean("/" + name)[1:])
 	}
 	return fmt.Sprintf("%s part %d (%s)", f.name, n+1, path.Base(name))
@@ -207,9 +222,13 @@ func (f *file) grepped() []*file {
 	var parts []*file
 	of := map[string]*file{}
 	for line := range bytes.Lines(f.data) {
-		m := pastedGrep().FindStringSubmatch(string(bytes.TrimRight(line[:min(len(line), mostLine)], "\r\n")))
+		text := string(bytes.TrimRight(line[:min(len(line), mostLine)], "\r\n"))
+		m := pastedGrep().FindStringSubmatch(text)
 		if m == nil {
-			continue
+			if m = pastedNear().FindStringSubmatch(text); m == nil {
+				continue
+			}
+			m[1] = nearName(m[1])
 		}
 		name := f.beside(m[1], 0)
 		part := of[name]

@@ -64,3 +64,46 @@ func TestALogWithADollarIsNoShell(t *testing.T) {
 
 func FuzzPasted(f *testing.F)        { fuzzFile(f, "paste.txt", pastedFiles) }
 func FuzzPastedSession(f *testing.F) { fuzzFile(f, "paste.txt", pastedSession) }
+
+// The forms in which people paste /proc/pressure; without names nothing tells which
+// file a line is of.
+func TestPastedPressure(t *testing.T) {
+	const cpu, memory = "some avg10=34.68 avg60=24.85 avg300=23.41 total=15022178412", "some avg10=1.50 avg60=2.50 avg300=3.50 total=41"
+	for name, text := range map[string]string{
+		"grep":          "/proc/pressure/cpu:" + cpu + "\n/proc/pressure/memory:" + memory + "\n",
+		"grep, inside":  "cpu:" + cpu + "\nmemory:" + memory + "\n",
+		"grep -r":       "./cpu:" + cpu + "\n./memory:" + memory + "\n",
+		"tail and head": "==> /proc/pressure/cpu <==\n" + cpu + "\n\n==> /proc/pressure/memory <==\n" + memory + "\n",
+	} {
+		c := readFile(t, "x", text)
+		wantValue(t, name+" cpu", c.Last().PSI.CPU.Some.Avg10, 34.68, Percent, "")
+		wantValue(t, name+" memory", c.Last().PSI.Memory.Some.Avg60, 2.5, Percent, "")
+	}
+	c := readFiles(t, map[string]string{"x": cpu + "\n" + memory + "\n"})
+	if len(c.Strangers) != 1 || c.Strangers[0].Why != "it has lines of pressure files and not of which: give what grep . /proc/pressure/* prints" {
+		t.Errorf("%+v", c.Strangers)
+	}
+}
+
+// In a container one looks at the files of its cgroup from where they are
+// (cgroup-v2.rst has their forms).
+func TestPastedCgroup(t *testing.T) {
+	for name, text := range map[string]string{
+		"grep": "memory.current:529530880\nmemory.max:536870912\nmemory.events:low 0\nmemory.events:oom_kill 8\ncpu.max:50000 100000\nmemory.pressure:some avg10=1.50 avg60=2.50 avg300=3.50 total=41\n",
+		"tail": "==> memory.current <==\n529530880\n\n==> memory.max <==\n536870912\n\n==> memory.events <==\nlow 0\noom_kill 8\n\n==> cpu.max <==\n50000 100000\n\n==> memory.pressure <==\nsome avg10=1.50 avg60=2.50 avg300=3.50 total=41\n",
+	} {
+		c := readFile(t, "x", text)
+		wantWhole(t, c)
+		if len(c.Last().Cgroups) != 1 {
+			t.Fatalf("%s: %+v", name, c.Last().Cgroups)
+		}
+		g := &c.Last().Cgroups[0]
+		wantValue(t, name+" memory", g.Memory.Current, 529530880, Bytes, "")
+		wantValue(t, name+" limit", g.Memory.Max.Value, 512<<20, Bytes, "")
+		wantValue(t, name+" kills", g.Memory.EventOOMKill, 8, Events, "")
+		wantValue(t, name+" CPUs", g.CPU.QuotaCPUs(), 0.5, NoUnit, "")
+		wantValue(t, name+" pressure", g.PSI.Memory.Some.Avg60, 2.5, Percent, "")
+	}
+	c := readFile(t, "x", "/sys/fs/cgroup/system.slice/foo@1.service/memory.current:100\n/sys/fs/cgroup/system.slice/system-serial\\x2dgetty.slice/memory.current:1\n")
+	wantValue(t, "an instance", c.Last().Cgroup("/system.slice/foo@1.service").Memory.Current, 100, Bytes, "")
+}

@@ -52,7 +52,7 @@ func phpfpmLine(l *logLine, s *logState) (Event, bool) {
 		if strings.Contains(message, "too slow") {
 			e.Kind = SlowRequest
 			if p := fpmSlowPath().FindStringSubmatch(message); p != nil {
-				e.Path = withoutQuery(p[1])
+				e.Path = pathOf(p[1])
 			}
 		}
 	case fpmStart().MatchString(message):

@@ -1,6 +1,9 @@
 package evidence
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const dockerLog = `2022-03-01T10:00:00.000Z INFO  - docker run -d -p 5000:8000 --name app1_0_ab12 -e WEBSITES_PORT=8000 -e SECRET_KEY=hunter2 img
 2022-03-01T10:00:15.060Z INFO  - Waiting for response to warmup request for container app1_0_ab12. Elapsed time = 15.0600000 sec
@@ -165,4 +168,51 @@ func TestProbeText(t *testing.T) {
 
 func FuzzProbeText(f *testing.F) {
 	fuzzFile(f, "probe.txt", "Liveness: http-get http://:8080/health delay=0s timeout=1s period=10s #success=1 #failure=3\n")
+}
+
+// The form that learn.microsoft.com/azure/container-apps/log-streaming shows.
+const containerAppsConsoleText = `{"TimeStamp":"2026-01-15T10:00:01.71776","Log":"Connecting to the container 'api'..."}
+{"TimeStamp":"2026-01-15T10:00:01.90451","Log":"Successfully Connected to container: 'api' [Revision: 'api--1', Replica: 'api--1-6d']"}
+{"TimeStamp":"2026-01-15T10:00:02.12345+00:00","Log":"F [2026-01-15 10:00:02 +0000] [1] [CRITICAL] WORKER TIMEOUT (pid:8)"}
+`
+
+func TestConsoleOfContainerAppsInJSON(t *testing.T) {
+	for _, text := range []string{containerAppsConsoleText, containerAppsConsoleText[strings.LastIndex(containerAppsConsoleText, "{"):]} {
+		c := readFile(t, "x.json", text)
+		wantEvents(t, c, "2026-01-15T10:00:02 worker timeout pid=8")
+	}
+}
+
+// docker system events --format json, of docs.docker.com: Type, Action, Actor and
+// timeNano.
+const dockerEventsJSON = `{"status":"oom","id":"4f1c2d3e4b5a","from":"api:4","Type":"container","Action":"oom","Actor":{"ID":"4f1c2d3e4b5a","Attributes":{"image":"api:4","name":"api"}},"scope":"local","time":1768471202,"timeNano":1768471202123456789}
+{"status":"die","id":"4f1c2d3e4b5a","from":"api:4","Type":"container","Action":"die","Actor":{"ID":"4f1c2d3e4b5a","Attributes":{"exitCode":"137","image":"api:4","name":"api"}},"scope":"local","time":1768471202,"timeNano":1768471202223456789}
+`
+
+func TestDockerEventsInJSON(t *testing.T) {
+	c := readFile(t, "x.json", dockerEventsJSON)
+	wantEvents(t, c, "2026-01-15T10:00:02 container oom killed app=api", "2026-01-15T10:00:02 container exited app=api code=137")
+	first, _, _ := strings.Cut(dockerEventsJSON, "\n")
+	wantEvents(t, readFile(t, "x.json", first), "2026-01-15T10:00:02 container oom killed app=api")
+}
+
+func TestAnEmptyListOfKubectl(t *testing.T) {
+	c := readFile(t, "events.json", `{"apiVersion":"v1","items":[],"kind":"List","metadata":{"resourceVersion":""}}`)
+	if c.Inputs[0].As != "kubectl, an empty list" {
+		t.Errorf("%+v", c.Inputs)
+	}
+}
+
+// What loggers and shippers call the message: Serilog, GELF (Graylog), Google's
+// logging, OpenTelemetry and structlog.
+func TestMessagesOfLogsInJSON(t *testing.T) {
+	for _, key := range []string{"message", "msg", "log", "RenderedMessage", "short_message", "textPayload", "body", "event", "@message"} {
+		line := `{"timestamp":"2026-01-15T10:00:02Z","` + key + `":"[2026-01-15 10:00:02 +0000] [1] [CRITICAL] WORKER TIMEOUT (pid:8)"}` + "\n"
+		c := readFile(t, "x.json", line+line)
+		wantEvents(t, c, "2026-01-15T10:00:02 worker timeout pid=8", "2026-01-15T10:00:02 worker timeout pid=8")
+	}
+}
+
+func FuzzConsoleOfContainerApps(f *testing.F) {
+	fuzzFile(f, "x.json", containerAppsConsoleText, dockerEventsJSON)
 }

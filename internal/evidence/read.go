@@ -118,26 +118,38 @@ type format struct {
 
 // formats are tried in this order.
 var formats = []format{
-	{"docker stats", (*builder).dockerStatsLines},
+	{"container stats, JSON", (*builder).parseStatsJSON},
+	{"docker ps, JSON", (*builder).parsePSJSON},
 	{"JSON", (*builder).parseJSON},
+	{"journal, as fields", (*builder).parseJournal},
 	{"kubectl, YAML", (*builder).parseKubeYAML},
 	{"docker stats", (*builder).parseDockerStats},
+	{"kubectl top, crictl stats", (*builder).parseKubeStats},
 	{"listening sockets (ss)", (*builder).parseSS},
+	{"listening sockets (netstat)", (*builder).parseNetstatSockets},
 	{"nstat", (*builder).parseNstat},
 	{"netstat -s", (*builder).parseNetstat},
 	{"kubectl get pods", (*builder).parsePods},
 	{"docker ps", (*builder).parseDockerPS},
+	{"crictl ps", (*builder).parseCrictlPS},
+	{"systemctl show", (*builder).parseUnitShow},
+	{"systemctl status", (*builder).parseUnitStatus},
 	{"status page", (*builder).parsePoolStatus},
 	{"vmstat", (*builder).parseVmstatTool},
+	{"vmstat -s", (*builder).parseVmstatSums},
 	{"sar", (*builder).parseSar},
+	{"iostat", (*builder).parseIostat},
+	{"pidstat", (*builder).parsePidstat},
 	{"free", (*builder).parseFree},
 	{"uptime", (*builder).parseUptime},
 	{"top", (*builder).parseTop},
 	{"processes (ps)", (*builder).parsePS},
+	{"status of processes", (*builder).parseProcStatus},
 	{"sysctl", (*builder).parseSysctl},
 	{"php-fpm pool", (*builder).parsePoolConf},
 	{"kubectl describe", (*builder).parseDescribe},
 	{"probe settings", (*builder).parseProbeText},
+	{"W3C log", (*builder).parseW3C},
 	{"table", (*builder).parseTable},
 	{"start command", (*builder).parseStartCommand},
 	{"log", (*builder).parseLog},
@@ -192,6 +204,10 @@ func (b *builder) take(f *file) {
 		if formats[i].parse(b, f) {
 			return
 		}
+	}
+	if first := bytes.TrimSpace(f.data); bytes.HasPrefix(first, []byte("some avg10=")) || bytes.HasPrefix(first, []byte("full avg10=")) {
+		b.strange(f, "it has lines of pressure files and not of which: give what grep . /proc/pressure/* prints")
+		return
 	}
 	b.strange(f, "no format that is known: "+b.firstWords(f))
 }
@@ -250,16 +266,4 @@ func textual(data []byte) bool {
 		i += size
 	}
 	return bad*10 <= len(head)
-}
-
-// fromUTF16 decodes what PowerShell's redirection writes.
-func fromUTF16(data []byte) ([]byte, bool) {
-	if len(data) < 2 || data[0] != 0xff || data[1] != 0xfe {
-		return nil, false
-	}
-	out := make([]byte, 0, len(data)/2)
-	for i := 2; i+1 < len(data); i += 2 {
-		out = utf8.AppendRune(out, rune(data[i])|rune(data[i+1])<<8)
-	}
-	return out, true
 }

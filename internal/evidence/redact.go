@@ -9,8 +9,8 @@ import (
 const blanked = "***"
 
 var (
-	secretPair   = expression(`(?i)((?:[\w.-]*(?:password|passwd|pwd|secret|token|apikey|api[_-]key|access[_-]?key|account[_-]?key|sharedaccess\w*|connectionstring|credential|auth|private[_-]?key|sig|signature)[\w-]*)["']?\s*[=:]\s*["']?)([^\s"'&;,]+)`)
-	secretOption = expression(`(?i)(--?(?:[\w-]*(?:password|passwd|secret|token|api-?key|access-?key|credential|auth|private-?key)[\w-]*)\s+)(\S+)`)
+	secretPair   = expression(`(?i)((?:[\w.-]*(?:` + secretPattern(false) + `)[\w-]*)["']?\s*[=:]\s*["']?)([^\s"'&;,]+)`)
+	secretOption = expression(`(?i)(--?(?:[\w-]*(?:` + secretPattern(true) + `)[\w-]*)\s+)(\S+)`)
 	secretURL    = expression(`([a-zA-Z][a-zA-Z0-9+.-]*://)([^\s/@:]*):([^\s/@]*)@`)
 	secretBearer = expression(`(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._~=-]{8,}`)
 	secretJWT    = expression(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
@@ -18,8 +18,41 @@ var (
 	containerID  = expression(`[0-9a-f]{32,64}`)
 )
 
-// secretWords are in every name of secretPair and secretOption.
-var secretWords = []string{"passw", "pwd", "secret", "token", "key", "sharedaccess", "connectionstring", "credential", "auth", "sig"}
+// secretName is a name behind which a secret stands.
+type secretName struct {
+	word    string // is in every name that the pattern fits
+	pattern string
+	// option says that it is one behind dashes too: --stop-signal has no signature.
+	option bool
+}
+
+var secretNames = []secretName{
+	{"passw", "password", true}, {"passw", "passwd", true}, {"pwd", "pwd", false},
+	{"secret", "secret", true}, {"token", "token", true}, {"credential", "credential", true}, {"auth", "auth", true},
+	{"key", "api[_-]?key", true}, {"key", "access[_-]?key", true}, {"key", "account[_-]?key", true}, {"key", "private[_-]?key", true},
+	{"sharedaccess", "sharedaccess", false}, {"connectionstring", "connectionstring", false}, {"sig", "sig", false},
+}
+
+// secretPattern is one of the patterns of all names, or of those of options.
+func secretPattern(options bool) string {
+	var patterns []string
+	for _, n := range secretNames {
+		if n.option || !options {
+			patterns = append(patterns, n.pattern)
+		}
+	}
+	return strings.Join(patterns, "|")
+}
+
+// secretWords are the words of secretNames, each once.
+var secretWords = func() (words []string) {
+	for _, n := range secretNames {
+		if !slices.Contains(words, n.word) {
+			words = append(words, n.word)
+		}
+	}
+	return words
+}()
 
 // leastLong is the length of the shortest word of secretLong.
 const leastLong = 40

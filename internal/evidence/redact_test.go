@@ -1,6 +1,9 @@
 package evidence
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestRedactText(t *testing.T) {
 	for text, want := range map[string]string{
@@ -19,6 +22,41 @@ func TestRedactText(t *testing.T) {
 	} {
 		if got := redactText(text); got != want {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// What looks for words first must not pass by a name that a pattern fits: each name
+// is blanked on its own, in every way of writing it.
+func TestEverySecretNameHasItsWord(t *testing.T) {
+	for _, n := range secretNames {
+		for _, between := range []string{"", "_", "-"} {
+			name := strings.ReplaceAll(n.pattern, "[_-]?", between)
+			if !strings.Contains(name, n.word) {
+				t.Errorf("%s does not have the word %s, by which it is looked for", name, n.word)
+			}
+			for _, written := range []string{name, strings.ToUpper(name)} {
+				if got, want := redactText("a "+written+"=hunter2 b"), "a "+written+"=*** b"; got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				if got, want := redactText("a --"+written+" hunter2 b"), "a --"+written+" *** b"; n.option && got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		}
+	}
+	if text := "run --stop-signal SIGTERM --design modern"; redactText(text) != text {
+		t.Errorf("%q became %q", text, redactText(text))
+	}
+}
+
+func TestPathsHaveNoQuery(t *testing.T) {
+	for target, want := range map[string]string{
+		"/a/b?token=x": "/a/b", "https://shop.example/a?b=c": "/a", "https://shop.example": "/", "https://shop.example?x=1": "/",
+		"/login?next=https://shop.example/secret": "/login", "/proxy/http://a/b": "/proxy/http://a/b", "": "", "*": "*",
+	} {
+		if got := pathOf(target); got != want {
+			t.Errorf("the path of %q is %q, want %q", target, got, want)
 		}
 	}
 }

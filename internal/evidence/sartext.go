@@ -227,6 +227,10 @@ func (s *sar) activity(row *sarLine) *Activity {
 	if row.lasted > 0 {
 		a.Seconds = Known(row.lasted.Seconds(), Seconds, at)
 	}
+	// mpstat without an interval has its heading and its row at one time.
+	//
+	// https://man7.org/linux/man-pages/man1/mpstat.1.html
+	a.SinceBoot = row.lasted == 0
 	s.place[row.at] = len(s.activities)
 	s.activities = append(s.activities, a)
 	return &s.activities[len(s.activities)-1]

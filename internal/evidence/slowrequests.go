@@ -1,7 +1,5 @@
 package evidence
 
-import "strings"
-
 // slowLeast is how long, in s, a request of uWSGI's log takes to be told as slow:
 // longer than a person waits. uWSGI itself calls none slow; this is a guess.
 const slowLeast = 5
@@ -23,19 +21,13 @@ var (
 func uwsgiSlow(l *logLine, e *Event) {
 	if m := uwsgiTook().FindStringSubmatch(l.text); m != nil {
 		if took := l.number(m[3], "msecs", Millis).Times(1e-3, Seconds); took.AtLeast(slowLeast) {
-			e.Kind, e.Path, e.Elapsed = SlowRequest, withoutQuery(m[2]), took
+			e.Kind, e.Path, e.Elapsed = SlowRequest, pathOf(m[2]), took
 		}
 		return
 	}
 	if m := uwsgiHarakir().FindStringSubmatch(l.text); m != nil {
-		e.Kind, e.Path = SlowRequest, withoutQuery(m[2])
+		e.Kind, e.Path = SlowRequest, pathOf(m[2])
 	}
-}
-
-// withoutQuery is the path of a request: what follows it may be secret.
-func withoutQuery(path string) string {
-	path, _, _ = strings.Cut(path, "?")
-	return shorten(path)
 }
 
 // fpmSlowState is the entry of php-fpm's slow log that is being read.

@@ -6,22 +6,29 @@ import (
 	"strings"
 )
 
-var ssProcess = expression(`users:\(\("([^"]*)",pid=(\d+)`)
+var (
+	ssProcess = expression(`users:\(\("([^"]*)",pid=(\d+)`)
+	// ssBare is a row where the heading was left out (ss -H).
+	ssBare = expression(`^(?:(tcp|u_str|u_seq) +)?LISTEN +\d+ +\d+ +\S+[:/@]\S* `)
+)
 
 // parseSS reads what ss prints of listening sockets, with or without the column
-// Netid and the process. Recv-Q of a listener is its queue, Send-Q the limit.
+// Netid, the process and the heading. Recv-Q of a listener is its queue, Send-Q the
+// limit.
 //
 // https://man7.org/linux/man-pages/man8/ss.8.html
 func (b *builder) parseSS(f *file) bool {
 	first, _, _ := bytes.Cut(f.data, []byte{'\n'})
-	if !bytes.Contains(first, []byte("Recv-Q")) || !bytes.Contains(first, []byte("Local Address")) {
+	headed := bytes.Contains(first, []byte("Recv-Q")) && bytes.Contains(first, []byte("Local Address"))
+	bare := ssBare().FindSubmatch(bytes.TrimLeft(first[:min(len(first), mostLine)], " "))
+	if !headed && bare == nil || bytes.HasPrefix(first, []byte("Proto ")) {
 		return false
 	}
-	netid := bytes.HasPrefix(bytes.TrimSpace(first), []byte("Netid"))
+	netid := bytes.HasPrefix(bytes.TrimSpace(first), []byte("Netid")) || bare != nil && len(bare[1]) > 0
 	var list []Listener
 	n := 0
 	for line := range bytes.Lines(f.data) {
-		if n++; n == 1 {
+		if n++; n == 1 && headed {
 			continue
 		}
 		if l, ok := ssLine(f.name, n, string(line[:min(len(line), 4096)]), netid); ok && len(list) < mostSockets {

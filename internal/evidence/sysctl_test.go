@@ -25,4 +25,30 @@ func TestAFileOfSettingsNeedNotHold(t *testing.T) {
 	}
 }
 
-func FuzzSysctl(f *testing.F) { fuzzFile(f, "sysctl.txt", sysctlText) }
+// Some print no blanks, and grep prints the path of the file.
+func TestSettingsInOtherForms(t *testing.T) {
+	for name, text := range map[string]string{
+		"tight.txt": "kernel.panic=0\r\nvm.overcommit_memory=2\r\nvm.swappiness=10\r\n",
+		"grep.txt":  "/proc/sys/vm/overcommit_memory:2\n/proc/sys/vm/swappiness:10\n",
+	} {
+		c := readFile(t, name, text)
+		wantValue(t, name+" overcommit", c.Last().Machine.Overcommit, 2, NoUnit, "")
+		wantValue(t, name+" swappiness", c.Last().Machine.Swappiness, 10, NoUnit, "")
+	}
+}
+
+// Documentation/admin-guide/sysctl/vm.rst: overcommit_memory is 0, 1 or 2, and
+// swappiness 0 to 200.
+func TestSettingsThatCannotBe(t *testing.T) {
+	c := readFiles(t, map[string]string{"sysctl.txt": "vm.overcommit_memory = 7\nvm.swappiness = -5\nnet.core.somaxconn = 4096\n"})
+	wantValue(t, "somaxconn", c.Last().Machine.SomaxConn, 4096, NoUnit, "")
+	wantMissing(t, "overcommit", c.Last().Machine.Overcommit, NotSeen)
+	want := `line 1: vm.overcommit_memory is "7", and it is a number from 0 to 2: it and 1 more with what cannot be were not read`
+	if len(c.Strangers) != 1 || c.Strangers[0].Why != want {
+		t.Errorf("got %+v, want %s", c.Strangers, want)
+	}
+}
+
+func FuzzSysctl(f *testing.F) {
+	fuzzFile(f, "sysctl.txt", sysctlText, "vm.overcommit_memory=2\nvm.swappiness=abc\n")
+}

@@ -172,6 +172,8 @@ func (b *builder) takeSheet(s *sheet) error {
 		return b.kubeRows(s)
 	case s.has("MetricName") && s.column("Average", "Total", "Maximum") >= 0:
 		return b.azureMetricsRows(s)
+	case s.ofLog() >= 0:
+		return b.tableLog(s, "log in a table", FromServer, s.ofLog())
 	case s.column("bucket") >= 0 && s.column("count") >= 0:
 		return b.buckets(s)
 	case s.column("status", "status_code", "http_code") >= 0 && (s.column("url") >= 0 || s.timed()):
@@ -187,7 +189,7 @@ func (s *sheet) timeColumn() int {
 		name := strings.ToLower(h)
 		name, _, _ = strings.Cut(name, " [")
 		switch name {
-		case "timegenerated", "timestamp", "time", "ts", "date", "datetime", "timestamp_utc", "at", "eventtime", "timestamps", "firstseen":
+		case "timegenerated", "timestamp", "time", "ts", "date", "datetime", "timestamp_utc", "at", "eventtime", "timestamps", "firstseen", "_time", "@timestamp":
 			if len(s.rows) == 0 {
 				return i
 			}
@@ -197,6 +199,21 @@ func (s *sheet) timeColumn() int {
 		}
 	}
 	return -1
+}
+
+// ofLog finds the column of a log's lines in what CloudWatch, Splunk, Datadog and
+// others export: there is a time, and a line of words that is no number.
+func (s *sheet) ofLog() int {
+	i := s.column("message", "@message", "_raw", "log", "line", "msg", "content")
+	if i < 0 || s.timeColumn() < 0 || len(s.rows) == 0 {
+		return -1
+	}
+	for _, r := range s.rows[:min(len(s.rows), 20)] {
+		if text := r.cell(i); numeric(text) || !strings.Contains(text, " ") && text != "" {
+			return -1
+		}
+	}
+	return i
 }
 
 // timed reports whether each row has a time and how long something took.

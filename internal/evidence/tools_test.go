@@ -1,6 +1,9 @@
 package evidence
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const ssText6 = `State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process
 LISTEN 129    128          0.0.0.0:8000       0.0.0.0:*     users:(("gunicorn",pid=12,fd=5),("gunicorn",pid=10,fd=5))
@@ -65,7 +68,55 @@ func TestVmstatToolsFirstLineIsSinceBoot(t *testing.T) {
 	}
 }
 
-func FuzzVmstatTool(f *testing.F) { fuzzFile(f, "vmstat.txt", vmstatText) }
+// vmstat(8): -S changes the unit of memory and swap, not of blocks. Only the command
+// tells it.
+func TestVmstatInOtherUnits(t *testing.T) {
+	const rows = `procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+ 9  1   1312     70      1     90    0    1   436  4311 1651 4069 42 12 46  0  0
+ 7  9   1312     70      1     90    8    9     8    16 3193 7812 87 13  0  0  0
+`
+	c := readFile(t, "vmstat.txt", rows)
+	wantMissing(t, "swap that may be in MiB", c.Activities[1].SwapIn, CannotTell)
+	wantValue(t, "none", c.Activities[0].SwapIn, 0, "KiB/s", "")
+	wantValue(t, "blocks", c.Activities[1].BlockIn, 8, "KiB/s", "")
+	for command, want := range map[string]float64{"vmstat -S M 1": 8 * 1024, "vmstat -w -SM 1 2": 8 * 1024, "vmstat --unit=m 1": 8e6 / 1024, "vmstat -S K 1": 8} {
+		c = readFile(t, "paste.txt", "$ "+command+"\n"+rows)
+		wantValue(t, command, c.Activities[1].SwapIn, want, "KiB/s", "")
+	}
+}
+
+// As procps-ng 4 prints it, with other figures.
+const vmstatSumsText = `      2030296 K total memory
+      1900296 K used memory
+       130000 K free memory
+        56264 K buffer memory
+        90100 K swap cache
+      1048572 K total swap
+      1000000 K used swap
+        48572 K free swap
+      3008131 non-nice user cpu ticks
+     42332729 K paged in
+    418853432 K paged out
+         1000 pages swapped in
+         2000 pages swapped out
+   1796045627 boot time
+`
+
+func TestSumsOfVmstat(t *testing.T) {
+	later := strings.NewReplacer("1000 pages swapped in", "6000 pages swapped in").Replace(vmstatSumsText)
+	c := readFiles(t, map[string]string{"t0/vmstat.txt": vmstatSumsText, "t1/vmstat.txt": later, "dt_s": "10"})
+	wantWhole(t, c)
+	m := &c.Last().Meminfo
+	wantValue(t, "total", m.MemTotal, 2030296<<10, Bytes, "t1/vmstat.txt:1 MemTotal")
+	wantValue(t, "free swap", m.SwapFree, 48572<<10, Bytes, "t1/vmstat.txt:8 SwapFree")
+	wantValue(t, "cache", m.Cached, 90100<<10, Bytes, "")
+	wantMissing(t, "available", m.MemAvailable, Absent)
+	wantValue(t, "swapped out", c.Last().Vmstat.Pswpout, 2000, Pages, "t1/vmstat.txt:13 pswpout")
+	wantValue(t, "rate", c.Rate(func(r *Reading) Value { return r.Vmstat.Pswpin }), 500, "pages/s", "")
+}
+
+func FuzzVmstatTool(f *testing.F) { fuzzFile(f, "vmstat.txt", vmstatText, vmstatSumsText) }
 
 const topText = `top - 10:00:00 up 1 day,  1 user,  load average: 378.90, 324.11, 182.45
 Tasks: 488 total,   2 running, 400 sleeping,   0 stopped,  89 zombie
@@ -210,3 +261,20 @@ func TestDiagProc(t *testing.T) {
 }
 
 func FuzzDiagProc(f *testing.F) { fuzzFile(f, "diag.json", diagText) }
+
+// proc_pid_status(5), of two processes behind each other.
+const procStatusText = "Name:\tnode\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t71\nPid:\t71\nVmRSS:\t   81234 kB\nVmSwap:\t  512000 kB\nThreads:\t11\n" +
+	"Name:\tkswapd0\nState:\tR (running)\nPid:\t40\nThreads:\t1\n"
+
+func TestStatusOfProcesses(t *testing.T) {
+	c := readFile(t, "status.txt", procStatusText)
+	wantWhole(t, c)
+	if len(c.Processes) != 2 || c.Processes[0].PID != 71 || c.Processes[0].Name != "node" || c.Processes[0].State != "D" || c.Processes[1].PID != 40 {
+		t.Fatalf("%+v", c.Processes)
+	}
+	wantValue(t, "memory", c.Processes[0].RSS, 81234<<10, Bytes, "status.txt:6 VmRSS")
+	wantValue(t, "swap", c.Processes[0].Swap, 512000<<10, Bytes, "status.txt:7 VmSwap")
+	wantMissing(t, "a thread of the kernel", c.Processes[1].RSS, NotSeen)
+}
+
+func FuzzStatusOfProcesses(f *testing.F) { fuzzFile(f, "status.txt", procStatusText) }

@@ -90,3 +90,42 @@ func FuzzTopTwice(f *testing.F) { fuzzFile(f, "top.txt", topTwice) }
 func FuzzUptime(f *testing.F) {
 	fuzzFile(f, "up.txt", " 23:47:19 up 10:13,  0 user,  load average: 3.10, 3.07, 2.73\n")
 }
+
+// As BusyBox 1.36 prints it (procps/top.c); its shares are of all CPUs together.
+const busyboxTop = `Mem: 1858000K used, 60000K free, 5000K shrd, 1100K buff, 68000K cached
+CPU:   4% usr   6% sys   1% nic   0% idle  87% io   1% irq   1% sirq
+Load average: 9.50 3.20 1.90 3/412 9123
+  PID  PPID USER     STAT   VSZ %VSZ CPU %CPU COMMAND
+   71     1 app      R     812m  41%   1  49% node server.js
+   40     2 root     SW       0   0%   0  12% [kswapd0]
+`
+
+func TestTopOfBusyBox(t *testing.T) {
+	c := readFile(t, "top.txt", busyboxTop)
+	wantWhole(t, c)
+	m := &c.Last().Meminfo
+	wantValue(t, "total", m.MemTotal, 1918000<<10, Bytes, "top.txt:1 Mem used")
+	wantValue(t, "free", m.MemFree, 60000<<10, Bytes, "top.txt:1 Mem free")
+	wantValue(t, "cached", m.Cached, 68000<<10, Bytes, "")
+	wantMissing(t, "available", m.MemAvailable, NotSeen)
+	wantValue(t, "load", c.Last().Machine.Load1, 9.5, NoUnit, "top.txt:3 Load average")
+	a := &c.Activities[0]
+	wantValue(t, "user", a.User, 5, Percent, "top.txt:2 us")
+	wantValue(t, "system", a.System, 8, Percent, "top.txt:2 sy")
+	wantValue(t, "idle", a.Idle, 0, Percent, "")
+	wantValue(t, "wait", a.IOWait, 87, Percent, "top.txt:2 io")
+	if len(c.Processes) != 2 || c.Processes[0].Name != "node" || c.Processes[0].State != "R" || c.Processes[1].Name != "kswapd0" {
+		t.Fatalf("%+v", c.Processes)
+	}
+	wantMissing(t, "the share of a process", c.Processes[0].CPU, CannotTell)
+}
+
+// A report of the kernel has a line that begins alike.
+func TestAKernelsReportIsNoTop(t *testing.T) {
+	c := readFile(t, "x", "CPU: 1 PID: 77 Comm: node Not tainted 6.1.0\nOut of memory: Killed process 77 (node) total-vm:100kB, anon-rss:90kB, file-rss:0kB, shmem-rss:0kB\n")
+	if kills := c.EventsOf(OOMKill); len(kills) != 1 || kills[0].PID != 77 {
+		t.Errorf("it was taken for %+v", c.Inputs)
+	}
+}
+
+func FuzzTopOfBusyBox(f *testing.F) { fuzzFile(f, "top.txt", busyboxTop) }

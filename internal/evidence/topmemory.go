@@ -57,6 +57,10 @@ func (b *builder) keepMemory(f *file, m *Meminfo) bool {
 		b.strange(f, fmt.Sprintf("more memory is free or available than there is: %.0f of %.0f MiB", most/(1<<20), m.MemTotal.Number/(1<<20)))
 		return false
 	}
+	if m.SwapTotal.Known && m.SwapFree.Above(m.SwapTotal.Number) {
+		b.strange(f, fmt.Sprintf("more swap is free than there is: %.0f of %.0f MiB", m.SwapFree.Number/(1<<20), m.SwapTotal.Number/(1<<20)))
+		return false
+	}
 	r := Reading{Name: listenersOnly + readingOf(f.name), Meminfo: *m}
 	b.c.Readings = append(b.c.Readings, r)
 	return true

@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	topCPU   = expression(`^%?Cpu\(s\):`)
-	topShare = expression(`([\d.,]+)[ %]*(us|sy|ni|id|wa|hi|si|st)`)
+	topCPU   = expression(`^(?:%?Cpu\(s\):|CPU: +\d+% usr )`) // of procps, and of BusyBox
+	topShare = expression(`([\d.,]+)[ %]*(sirq|irq|us|sy|ni|id|io|wa|hi|si|st)`)
 	topTasks = expression(`^(?:Tasks|Threads): +(\d+) total, +(\d+) running, +(\d+) sleeping, +(\d+) stopped, +(\d+) zombie`)
 )
 
@@ -84,7 +84,9 @@ func (t *topFrames) line(n int, text string) {
 			t.frames = append(t.frames, topFrame{})
 		}
 		t.frame().activity = []Activity{topActivity(at, text)}
-	case topMemoryLine(&t.r.Meminfo, at, text):
+	case topMemoryLine(&t.r.Meminfo, at, text), busyboxMemory(&t.r.Meminfo, at, text):
+	case busyboxLoad(&t.r.Machine, at, text):
+		t.found = true
 	case topTasks().MatchString(text):
 		t.found = true
 	case strings.HasPrefix(text, "PID "):
@@ -147,11 +149,11 @@ func topActivity(at Source, text string) Activity {
 			a.User = a.User.Plus(v)
 		case "sy":
 			a.System = v
-		case "hi", "si":
+		case "hi", "si", "irq", "sirq":
 			a.System = a.System.Plus(v)
 		case "id":
 			a.Idle = v
-		case "wa":
+		case "wa", "io":
 			a.IOWait = v
 		case "st":
 			a.Steal = v
@@ -177,7 +179,13 @@ func topProcess(file string, n int, heading, words []string) (Process, bool) {
 			p.PID = atoi(words[i])
 		case "S":
 			p.State = shorten(words[i])
+		case "STAT": // BusyBox
+			p.State = words[i][:1]
 		case "%CPU":
+			if strings.HasSuffix(words[i], "%") {
+				p.CPU = Missing(CannotTell, "BusyBox has shares of all CPUs", at)
+				break
+			}
 			p.CPU = parsedNumber(strings.Replace(words[i], ",", ".", 1), Percent, at)
 		case "RES":
 			p.RSS = topSize(words[i], at)

@@ -24,6 +24,7 @@ func unwrap(n int, file, text string) *logLine {
 	if strings.Contains(text, "\x1b[") {
 		text = colours().ReplaceAllString(text, "")
 	}
+	text = l.unwrapJournal(text)
 	if m := composePrefix().FindStringSubmatchIndex(text); m != nil {
 		l.app, text = text[m[2]:m[3]], text[m[1]:]
 	} else if m := kubectlPrefix().FindStringSubmatchIndex(text); m != nil {

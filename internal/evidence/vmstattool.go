@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
+// vmstatUnit is the option that says in what vmstat has memory and swap, where the
+// command stands with what it printed.
+var vmstatUnit = expression(`\bvmstat\b.* (?:-\w*S|--unit)[ =]?([kKmM])`)
+
 // parseVmstatTool reads the program vmstat. Its first line holds averages since
-// boot; si and so are in KiB/s, as a rule.
+// boot; si and so are in KiB/s unless -S says otherwise, which no column tells.
 //
 // https://man7.org/linux/man-pages/man8/vmstat.8.html
 func (b *builder) parseVmstatTool(f *file) bool {
@@ -15,6 +19,10 @@ func (b *builder) parseVmstatTool(f *file) bool {
 		return false
 	}
 	var columns []string
+	unit := ""
+	if m := vmstatUnit().FindStringSubmatch(f.name); m != nil {
+		unit = m[1]
+	}
 	first, n, found := true, 0, false
 	for line := range bytes.Lines(f.data) {
 		n++
@@ -27,6 +35,7 @@ func (b *builder) parseVmstatTool(f *file) bool {
 			continue
 		}
 		a := vmstatRow(f.name, n, columns, words)
+		vmstatSwap(&a, unit, vmstatMemory(f.name, n, columns, words))
 		a.SinceBoot, first = first, false
 		if len(b.c.Activities) < mostEvents {
 			b.c.Activities = append(b.c.Activities, a)
@@ -38,6 +47,37 @@ func (b *builder) parseVmstatTool(f *file) bool {
 	}
 	b.input(f, "vmstat", "its first line is the average since boot")
 	return true
+}
+
+// vmstatMemory adds up the columns of memory.
+func vmstatMemory(file string, n int, columns, words []string) Value {
+	sum := Known(0, NoUnit)
+	for i, c := range columns[:min(len(columns), len(words))] {
+		switch c {
+		case "swpd", "free", "buff", "cache", "inact", "active":
+			sum = sum.Plus(parsedNumber(words[i], NoUnit, Source{File: file, Line: n, Field: c}))
+		}
+	}
+	return sum
+}
+
+// vmstatSwap gives the columns of swap their unit. Where nothing tells it, and what
+// is in memory and swap would be less than any machine has that swaps if it were in
+// KiB, they may be MiB, and are not taken for a thousandth of what they are.
+func vmstatSwap(a *Activity, unit string, memory Value) {
+	const leastKiB = 64 << 10
+	for _, v := range []*Value{&a.SwapIn, &a.SwapOut} {
+		switch {
+		case unit == "m":
+			*v = v.Times(1e6/1024, v.Unit)
+		case unit == "M":
+			*v = v.Times(1024, v.Unit)
+		case unit == "k":
+			*v = v.Times(1000.0/1024, v.Unit)
+		case unit == "" && v.Above(0) && memory.Below(leastKiB):
+			*v = Missing(CannotTell, "it may be in MiB/s (vmstat -S M), by how little memory there is", v.From...)
+		}
+	}
 }
 
 func vmstatRow(file string, n int, columns, words []string) Activity {

@@ -170,6 +170,22 @@ func Hold(t testing.TB, n int, url string) {
 	}
 }
 
+// Ask connects n times, sends a request each and waits for no answer; the
+// connections stay open until the test ends.
+func Ask(t testing.TB, network, address string, n int) {
+	t.Helper()
+	for range n {
+		c, err := net.Dial(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // AsRoot keeps a server from changing its user to one who may not see the
 // test's directory.
 func AsRoot(text string) string {

@@ -27,6 +27,18 @@ func Gunicorn(t testing.TB, upstream string, args ...string) *Process {
 	return Launch(t, port, map[string]string{"app.py": WSGI}, []string{"UPSTREAM=" + upstream}, GunicornBin, args...)
 }
 
+// GunicornApp starts gunicorn at an address of any network, as [LaunchAt] has it,
+// with an app of one's own: a module whose callable is app.
+func GunicornApp(t testing.TB, network, address, app string, args ...string) *Process {
+	t.Helper()
+	bind := address
+	if network == "unix" {
+		bind = "unix:" + address
+	}
+	args = append(args, "-b", bind, "own:app")
+	return LaunchAt(t, network, address, map[string]string{"own.py": app}, nil, GunicornBin, args...)
+}
+
 // UWSGI starts uwsgi with [WSGI].
 func UWSGI(t testing.TB, upstream string, args ...string) *Process {
 	t.Helper()
