@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -45,10 +46,12 @@ const mostOfAScrape = 0.2
 // BenchmarkAgainstNodeExporter compares the CPU that a full sample with eight
 // apps takes, the gauge included, with that of a scrape of
 // prometheus-node-exporter that collects meminfo, vmstat and pressure only, in
-// the same run, with a cgroup for each app and without. The three take turns,
-// so that what slows this machine down slows all of them, and the median of the
-// turns counts. The agent looks at its apps' processes ten times a second
-// whether or not it samples; what that costs is told by itself.
+// the same run: without a cgroup for each app, with one, and with one where the
+// memory of all has changed since the sample before. Their processes have run in
+// each case, and all is read but what tells that nothing happened to the machine.
+// They take turns, so that what slows this machine down slows all of them, and
+// the median of the turns counts. The agent looks at its apps' processes ten
+// times a second whether or not it samples; what that costs is told by itself.
 func BenchmarkAgainstNodeExporter(b *testing.B) {
 	node := startNodeExporter(b)
 	a := inProcess(b)
@@ -65,11 +68,12 @@ func BenchmarkAgainstNodeExporter(b *testing.B) {
 	defer s.close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	sample := func(in *system.Group) float64 {
+	sample := func(in *system.Group, grown bool) float64 {
 		for _, p := range apps {
 			p.cgroup.Store(in)
 		}
 		return cost(b, threadCPU, func() error {
+			s.stir(grown)
 			a.observer.last = a.clock.Now() // as if watch had looked
 			return s.tick(a.observer.last)
 		})
@@ -78,31 +82,95 @@ func BenchmarkAgainstNodeExporter(b *testing.B) {
 		a.observer.look(a.clock.Now())
 		return nil
 	}
-	group := standIn(b)
-	var turns [6][]float64
+	group := quietGroup(b)
+	var turns [8][]float64
 	for b.Loop() {
 		for range 11 {
 			scrape := cost(b, node.cpu, node.scrape)
-			plain := sample(nil)
+			plain := sample(nil, false)
 			if x := s.samples[7]; x.App != "app7" || x.Workers != 1 || x.RSS <= 0 {
 				b.Errorf("the sample is not full: %+v", x)
 			}
-			full := sample(group)
+			full := sample(group, false)
 			if x := s.samples[7]; x.CgCPUNs < 0 {
 				b.Errorf("the cgroup is not read: %+v", x)
 			}
-			for i, v := range [...]float64{scrape, plain, full, cost(b, threadCPU, look), plain / scrape, full / scrape} {
+			grown := sample(group, true)
+			for i, v := range [...]float64{
+				scrape, plain, full, grown, cost(b, threadCPU, look), plain / scrape, full / scrape, grown / scrape,
+			} {
 				turns[i] = append(turns[i], v)
 			}
 		}
 	}
-	for i, unit := range [...]string{"cpu-ns/scrape", "cpu-ns/sample", "cpu-ns/sample-with-cgroups", "cpu-ns/look", "of-a-scrape", "of-a-scrape-with-cgroups"} {
+	for i, unit := range [...]string{
+		"cpu-ns/scrape", "cpu-ns/sample", "cpu-ns/sample-with-cgroups", "cpu-ns/sample-with-cgroups-grown", "cpu-ns/look",
+		"of-a-scrape", "of-a-scrape-with-cgroups", "of-a-scrape-with-cgroups-grown",
+	} {
 		b.ReportMetric(median(turns[i]), unit)
 		if strings.HasPrefix(unit, "of-a-scrape") && median(turns[i]) > mostOfAScrape {
 			b.Errorf("a sample costs %.3f %s, at most %.1f is allowed", median(turns[i]), unit, mostOfAScrape)
 		}
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// stir makes it look as if every process had run since the last sample and, if
+// that is asked for, every cgroup had got memory.
+func (s *sampler) stir(grown bool) {
+	for _, g := range s.signals {
+		if grown {
+			g.mem.Current.Value++
+		}
+		for _, m := range g.app.tree.members {
+			m.rest.cpu = 0
+		}
+		for i := range g.waited {
+			g.waited[i].cpu = 0
+		}
+	}
+}
+
+// quietGroup is a cgroup for standIn's purpose whose memory does not change by
+// itself. It holds a process that has memory and waits. Only where v1 has the
+// controllers is there one for the making.
+func quietGroup(b *testing.B) *system.Group {
+	b.Helper()
+	path := "/brink-bench-" + strconv.Itoa(os.Getpid())
+	join := ""
+	for _, hierarchy := range []string{"memory", "cpu", "cpuacct"} {
+		dir := filepath.Join("/sys/fs/cgroup", hierarchy, path)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			b.Logf("the cgroup of this process stands in, whose memory changes: %v", err)
+			return standIn(b)
+		}
+		b.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				b.Error(err)
+			}
+		})
+		join += "echo $$ >" + dir + "/cgroup.procs && "
+	}
+	cmd := exec.Command("sh", "-c", join+`exec /usr/bin/python3 -c 'kept = bytes(range(256)) * 2**17; print(flush=True); input()'`)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = in.Close() // ends it
+		_ = cmd.Wait()
+	})
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		b.Fatal(err)
+	}
+	return &system.Group{Path: path}
 }
 
 func median(turns []float64) float64 {

@@ -18,6 +18,11 @@ import (
 // minEvery is the shortest sampling interval.
 const minEvery = time.Millisecond
 
+// restEvery is how often that is read all the same of which something cheaper
+// tells that it is as it was. It is a little less than a second, so that samples a
+// second apart read everything each time.
+const restEvery = 900 * time.Millisecond
+
 // sampling is the sampler's goroutine, when there is one.
 type sampling struct {
 	agent *agent
@@ -156,7 +161,7 @@ func (s *sampler) take(due time.Time) {
 	for i, p := range apps {
 		x := s.next(now)
 		x.App = p.spec.Name
-		p.tree.freshen(&s.memory)
+		p.tree.freshen(&s.memory, now, since.reclaimed)
 		x.CPUNs, x.RSS, x.Procs = p.tree.usage(s.pageSize)
 		cpu, rss, procs = cpu+x.CPUNs, rss+x.RSS, procs+x.Procs
 		if gauged {
@@ -170,7 +175,7 @@ func (s *sampler) take(due time.Time) {
 	plan := s.next(now)
 	plan.CPUNs, plan.RSS, plan.Procs = cpu, rss, procs
 	plan.LatenessNs = max(0, now.Sub(due).Nanoseconds())
-	s.machine.read(plan)
+	s.machine.read(plan, now)
 	s.machine.listening(plan, s.drops(gauged), now)
 	s.disks.read(plan)
 	plan.PlatformCPUNs, plan.PlatformRSS = s.agent.platformUsage(s.pageSize)

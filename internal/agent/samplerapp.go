@@ -16,11 +16,14 @@ type appSignals struct {
 	group  string // the cgroup that is open
 	gone   bool   // it has been removed meanwhile
 	memory *kernel.Reader[kernel.CgroupMemory]
+	kinds  *kernel.Reader[kernel.CgroupMemory]
 	events *kernel.Reader[kernel.CgroupMemory]
 	cpu    *kernel.Reader[kernel.CgroupCPU]
 	psi    *kernel.Reader[kernel.PSI]
 
 	mem      kernel.CgroupMemory
+	ofKind   kernel.CgroupMemory // kinds when they were last read
+	kindsAt  time.Time           // when that was
 	happened kernel.CgroupMemory // events when they were last read
 	used     kernel.CgroupCPU
 	pressure kernel.PSI
@@ -39,6 +42,7 @@ type appSignals struct {
 type waiter struct {
 	id     identity
 	delays kernel.Delays
+	cpu    int64 // what it had used just before, ns
 	here   bool
 }
 
@@ -61,8 +65,8 @@ func (g *appSignals) close() error {
 
 // leave closes the files of the app's cgroup.
 func (g *appSignals) leave() error {
-	err := errors.Join(g.memory.Close(), g.events.Close(), g.cpu.Close(), g.psi.Close())
-	g.memory, g.events, g.cpu, g.psi = nil, nil, nil, nil
+	err := errors.Join(g.memory.Close(), g.kinds.Close(), g.events.Close(), g.cpu.Close(), g.psi.Close())
+	g.memory, g.kinds, g.events, g.cpu, g.psi = nil, nil, nil, nil, nil
 	return err
 }
 
@@ -73,7 +77,7 @@ func (g *appSignals) read(x *wire.Sample, now time.Time, since changes) {
 		g.enter(path)
 	}
 	if g.memory != nil {
-		g.readMemory(x)
+		g.readMemory(x, now, since)
 	}
 	if !g.gone {
 		g.readRest(x, since)
@@ -88,6 +92,7 @@ func (g *appSignals) enter(path string) {
 	_ = g.leave()
 	g.group = path
 	g.some, g.full, g.happened = -1, -1, kernel.CgroupMemory{}
+	g.mem, g.kindsAt = kernel.CgroupMemory{}, time.Time{}
 	if path == "" {
 		return
 	}
@@ -97,19 +102,39 @@ func (g *appSignals) enter(path string) {
 	}
 	g.memory, _ = c.MemoryUsageReader()
 	g.gone = g.gone && g.memory == nil
+	g.kinds, _ = c.MemoryKindsReader()
 	g.events, _ = c.MemoryEventsReader()
 	g.cpu, _ = c.CPUUsageReader()
 	g.psi, _ = c.PSIReader(kernel.PSIMemory)
 }
 
-func (g *appSignals) readMemory(x *wire.Sample) {
+// readMemory reads how much memory the cgroup has. Of what kind it is costs ten
+// times as much, and is read where that has changed or the kernel has reclaimed
+// some, else each restEvery. What this misses meanwhile the kernel need not tell
+// either: it takes pages for a cgroup in batches of 64 for each CPU, and may leave
+// as many out of memory.stat for two seconds.
+//
+// https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/mm/memcontrol.c
+func (g *appSignals) readMemory(x *wire.Sample, now time.Time, since changes) {
+	current, swap := g.mem.Current, g.mem.SwapCurrent
 	// What is left of an error is unknown; a cgroup of the same name may be there
 	// by the next sample.
 	g.gone = errors.Is(g.memory.Read(&g.mem), kernel.ErrGone)
-	m := &g.mem
-	x.CgMemory, x.CgAnon, x.CgFile = known(m.Current), known(m.Anon), known(m.File)
-	x.CgSlab, x.CgSwap = known(m.Slab), known(m.SwapCurrent)
+	x.CgMemory, x.CgSwap = known(g.mem.Current), known(g.mem.SwapCurrent)
+	if g.kinds == nil {
+		return
+	}
+	same := g.mem.Current.Known && g.mem.Current == current && g.mem.SwapCurrent == swap
+	if !same || since.reclaimed || now.Sub(g.kindsAt) >= restEvery {
+		read(g.kinds, &g.ofKind)
+		g.kindsAt = now
+	}
+	m := &g.ofKind
+	x.CgAnon, x.CgFile, x.CgSlab = known(m.Anon), known(m.File), known(m.Slab)
 	x.CgRefaultAnon, x.CgRefaultFile = known(m.RefaultAnon), known(m.RefaultFile)
+	if m.SwapCurrent.Known { // v1
+		x.CgSwap = known(m.SwapCurrent)
+	}
 }
 
 // readRest reads what the cgroup has beside its memory.
@@ -135,8 +160,8 @@ func (g *appSignals) readRest(x *wire.Sample, since changes) {
 func (g *appSignals) limited() bool { return g.app.spec.MemoryLimitMB > 0 }
 
 // waits fills in what the app's processes have waited for. It asks for those
-// that live and remembers what the others had waited for when they were last
-// asked.
+// that live and have run, since one that has not is still waiting for the same,
+// and remembers what the others had waited for when they were last asked.
 func (s *sampler) waits(x *wire.Sample, g *appSignals) {
 	for i := range g.waited {
 		g.waited[i].here = false
@@ -149,12 +174,16 @@ func (s *sampler) waits(x *wire.Sample, g *appSignals) {
 			break
 		}
 		w := g.waiter(identity{m.proc.PID(), m.proc.StartTicks()})
+		if w.cpu == m.rest.cpu && w.cpu > 0 {
+			w.here = true
+			continue
+		}
 		var d kernel.Delays
 		err := s.delays.Delays(w.id.Pid, &d)
 		// Any other error means that this kernel, or this user, cannot.
 		s.deaf = err != nil && !errors.Is(err, kernel.ErrGone)
 		if err == nil {
-			w.delays, w.here = d, true
+			w.delays, w.cpu, w.here = d, m.rest.cpu, true
 		}
 	}
 	if s.deaf {
@@ -209,17 +238,25 @@ func plus(a, b kernel.Delays) kernel.Delays {
 
 // freshen reads the CPU time and the memory of the members as they are now,
 // which costs less than all that scan reads. One that has ended is left to scan.
-func (t *tree) freshen(scratch *kernel.PIDStatm) {
+// The memory of one that has not run is as it was unless the kernel has reclaimed
+// some, and is read each restEvery then.
+func (t *tree) freshen(scratch *kernel.PIDStatm, now time.Time, reclaimed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, m := range t.members {
+		cpu, rest := processCPU(m.proc.PID()), &m.rest
+		if cpu == rest.cpu && !reclaimed && now.Sub(rest.at) < restEvery {
+			m.stat.RSSPages = rest.pages // scan may have read it less exactly
+			continue
+		}
 		// In this order: the number is still that of the process.
-		cpu := processCPU(m.proc.PID())
 		if m.noMemory(scratch) {
+			*rest = resting{}
 			continue
 		}
 		m.cpu = max(m.cpu, cpu)
 		m.stat.RSSPages = int64(scratch.ResidentPages.Value)
+		*rest = resting{cpu: cpu, pages: m.stat.RSSPages, at: now}
 	}
 }
 

@@ -27,6 +27,9 @@ type machine struct {
 	pressure kernel.PSI
 	memSome  int64 // µs, -1 where it is unknown
 	memFull  int64
+	kswapdNs int64     // CPU time of kswapd when it was last read, -1 if it is unknown
+	kswapdAt time.Time // when that was
+	kswapdIn int       // for how many samples it is to be read
 	direct   kernel.DirectReclaims
 	lost     uint64
 	// drops and netAt are of when net was read.
@@ -47,6 +50,7 @@ func (m *machine) open(fs *kernel.FS) error {
 	// Both need what not every machine gives; without them the samples say
 	// that it is unknown.
 	m.kswapd, _ = fs.Kswapd()
+	m.kswapdNs = -1
 	m.reclaim, _ = fs.TraceDirectReclaim()
 	return err
 }
@@ -63,23 +67,41 @@ func (m *machine) close() error {
 // sample. What has not, has not in any cgroup, whose own account need not be read
 // then: making an account costs as much as reading it.
 type changes struct {
-	stalled bool // for want of memory
-	killed  bool // by the OOM killer
+	stalled   bool // for want of memory
+	killed    bool // by the OOM killer
+	reclaimed bool // memory of somebody's, or given back from swap
 }
 
 // changes reads what tells.
 func (m *machine) changes() changes {
-	waited, kills := m.memSome, m.vm.OOMKill
+	waited, kills, pages, kswapd := m.memSome, m.vm.OOMKill, taken(&m.vm), kswapdWork(&m.vm)
 	m.memSome, m.memFull = stalls(m.psi[1], &m.pressure)
 	read(m.vmstat, &m.vm)
+	if kswapd != kswapdWork(&m.vm) || !m.vm.Pageoutrun.Known {
+		m.kswapdIn = 2 // in this it was perhaps not at its end
+	}
 	return changes{
-		stalled: m.memSome < 0 || m.memSome != waited,
-		killed:  !m.vm.OOMKill.Known || m.vm.OOMKill != kills,
+		stalled:   m.memSome < 0 || m.memSome != waited,
+		killed:    !m.vm.OOMKill.Known || m.vm.OOMKill != kills,
+		reclaimed: pages != taken(&m.vm) || !m.vm.PgstealKswapd.Known,
 	}
 }
 
+// taken counts the pages that were taken from processes and cgroups without any
+// of their own running, or given back to them.
+func taken(v *kernel.Vmstat) [7]kernel.Num {
+	return [...]kernel.Num{
+		v.PgstealKswapd, v.PgstealDirect, v.PgstealKhugepaged, v.PgstealProactive, v.SlabsScanned, v.Pswpin, v.Pswpout,
+	}
+}
+
+// kswapdWork counts what kswapd cannot run without.
+func kswapdWork(v *kernel.Vmstat) [3]kernel.Num {
+	return [...]kernel.Num{v.Pageoutrun, v.PgscanKswapd, v.SlabsScanned}
+}
+
 // read fills in the plan's sample, after changes.
-func (m *machine) read(p *wire.Sample) {
+func (m *machine) read(p *wire.Sample, now time.Time) {
 	read(m.stat, &m.times)
 	t := &m.times.Total
 	p.BusyNs = scaled(t.Busy(), nanosPerTick)
@@ -89,7 +111,8 @@ func (m *machine) read(p *wire.Sample) {
 	p.IOWaitNs, p.StealNs = scaled(t.IOWait, nanosPerTick), scaled(t.Steal, nanosPerTick)
 	m.memory(p)
 	m.paging(p)
-	m.reclaimers(p)
+	p.KswapdCPUNs = m.kswapdCPU(now)
+	m.directReclaim(p)
 
 	p.PSICPUSome, _ = stalls(m.psi[0], &m.pressure)
 	p.PSIMemSome, p.PSIMemFull = m.memSome, m.memFull
@@ -141,14 +164,10 @@ func (m *machine) paging(p *wire.Sample) {
 	p.PgfaultAll, p.Pgmajfault, p.OOMKills = known(v.Pgfault), known(v.Pgmajfault), known(v.OOMKill)
 }
 
-// reclaimers fills in who reclaims, and for how long. A reading before which
-// events were lost is unknown: the sums are too small by what was in them.
-func (m *machine) reclaimers(p *wire.Sample) {
-	if m.kswapd != nil {
-		if ticks, err := m.kswapd.Ticks(); err == nil {
-			p.KswapdCPUNs = int64(ticks) * nanosPerTick
-		}
-	}
+// directReclaim fills in how often, and for how long, others than kswapd reclaim.
+// A reading before which events were lost is unknown: the sums are too small by
+// what was in them.
+func (m *machine) directReclaim(p *wire.Sample) {
 	if m.reclaim == nil || m.reclaim.Read(&m.direct) != nil {
 		return
 	}
@@ -157,6 +176,21 @@ func (m *machine) reclaimers(p *wire.Sample) {
 		return
 	}
 	p.DirectReclaims, p.DirectReclaimNs = int64(m.direct.Count), int64(m.direct.Nanos)
+}
+
+// kswapdCPU is what kswapd has used, in ns, -1 if that is unknown.
+func (m *machine) kswapdCPU(now time.Time) int64 {
+	if m.kswapd == nil {
+		return -1
+	}
+	if m.kswapdIn == 0 && m.kswapdNs >= 0 && now.Sub(m.kswapdAt) < restEvery {
+		return m.kswapdNs
+	}
+	m.kswapdNs, m.kswapdAt, m.kswapdIn = -1, now, max(0, m.kswapdIn-1)
+	if ticks, err := m.kswapd.Ticks(); err == nil {
+		m.kswapdNs = int64(ticks) * nanosPerTick
+	}
+	return m.kswapdNs
 }
 
 // stalls reads a pressure file: the totals in µs.

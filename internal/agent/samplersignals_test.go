@@ -90,6 +90,8 @@ func TestAnAppsCgroupIsInItsSample(t *testing.T) {
 	// Without the controller a file lacks keys, which are unknown, not 0.
 	put(dir+"cpu.stat", "usage_usec 2600000\n")
 	put(dir+"memory.stat", "anon 1\n")
+	put(dir+"memory.current", "104861696\n")
+	want.CgMemory = 104861696
 	want.CgCPUNs, want.CgThrottledNs, want.CgThrottled = 2_600_000_000, -1, -1
 	want.CgAnon, want.CgFile, want.CgSlab, want.CgRefaultAnon, want.CgRefaultFile = 1, -1, -1, -1, -1
 	wantSample(t, "with fewer keys", read(), want)
@@ -174,7 +176,7 @@ func TestDirectReclaimIsInThePlansSample(t *testing.T) {
 		text += more
 		put(instance+"trace_pipe", text)
 		x := nothing()
-		m.reclaimers(&x)
+		m.directReclaim(&x)
 		return x
 	}
 	reclaim := func(from, to string) string {
@@ -188,7 +190,7 @@ func TestDirectReclaimIsInThePlansSample(t *testing.T) {
 	wantSample(t, "events were lost", read("CPU:0 [LOST 5 EVENTS]\n"), nothing())
 	want.DirectReclaims, want.DirectReclaimNs = 2, 1_500_001_000
 	wantSample(t, "another", read(reclaim("20.000000", "20.000001")), want)
-	wantSample(t, "without tracefs", func() wire.Sample { x := nothing(); (&machine{}).reclaimers(&x); return x }(), nothing())
+	wantSample(t, "without tracefs", func() wire.Sample { x := nothing(); (&machine{}).directReclaim(&x); return x }(), nothing())
 }
 
 // The plan's numbers lie between two readings of the files by other means.

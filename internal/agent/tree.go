@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,15 @@ type member struct {
 	cpu     int64 // ns
 	// clock is what readClocks has read and settle has not taken in yet.
 	clock int64
+	rest  resting
+}
+
+// resting is what freshen has read of a process: its memory, and its CPU time by
+// which it can be told that it has not run since.
+type resting struct {
+	cpu   int64 // ns
+	pages int64
+	at    time.Time
 }
 
 func newTree(fs *kernel.FS) *tree { return &tree{fs: fs, known: map[int]bool{}} }

@@ -65,6 +65,8 @@ func readings(t testing.TB) []reading {
 		ofFile[CgroupCPU](t, "cgroup v2 cpu")(c2.CPUReader()),
 		ofFile[CgroupMemory](t, "cgroup v1 memory usage")(c1.MemoryUsageReader()),
 		ofFile[CgroupMemory](t, "cgroup v2 memory usage")(c2.MemoryUsageReader()),
+		ofFile[CgroupMemory](t, "cgroup v1 memory kinds")(c1.MemoryKindsReader()),
+		ofFile[CgroupMemory](t, "cgroup v2 memory kinds")(c2.MemoryKindsReader()),
 		ofFile[CgroupMemory](t, "cgroup v1 memory events")(c1.MemoryEventsReader()),
 		ofFile[CgroupMemory](t, "cgroup v2 memory events")(c2.MemoryEventsReader()),
 		ofFile[CgroupCPU](t, "cgroup v1 cpu usage")(c1.CPUUsageReader()),

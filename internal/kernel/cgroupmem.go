@@ -58,30 +58,39 @@ func (c *Cgroup) MemoryEventsReader() (*Reader[CgroupMemory], error) {
 	return cgroupReader(c, "memory", memoryEventsV1, memoryEventsV2)
 }
 
-// MemoryUsageReader is MemoryReader without those events, without what changes
-// only when somebody changes it, and without peaks: for sampling.
+// MemoryUsageReader is MemoryReader for Current and, in v2, SwapCurrent, which the
+// kernel has at hand: for sampling.
 func (c *Cgroup) MemoryUsageReader() (*Reader[CgroupMemory], error) {
 	return cgroupReader(c, "memory", memoryUsageV1, memoryUsageV2)
+}
+
+// MemoryKindsReader is MemoryReader for Anon, File, Slab, RefaultAnon, RefaultFile
+// and, in v1, SwapCurrent: for sampling. They are in memory.stat, which the kernel
+// writes out as a whole, at ten times the cost of what MemoryUsageReader reads.
+func (c *Cgroup) MemoryKindsReader() (*Reader[CgroupMemory], error) {
+	return cgroupReader(c, "memory", memoryKindsV1, memoryKindsV2)
 }
 
 var (
 	memoryUsageV2 = []part[CgroupMemory]{
 		numFile("memory.current", func(m *CgroupMemory) *Num { return &m.Current }),
 		numFile("memory.swap.current", func(m *CgroupMemory) *Num { return &m.SwapCurrent }),
-		flatFile("memory.stat", (*CgroupMemory).statV2),
 	}
+	memoryKindsV2  = []part[CgroupMemory]{flatFile("memory.stat", (*CgroupMemory).kindV2)}
+	memoryStatV2   = []part[CgroupMemory]{flatFile("memory.stat", (*CgroupMemory).statV2)}
 	memoryEventsV2 = []part[CgroupMemory]{flatFile("memory.events", (*CgroupMemory).event)}
 	memoryUsageV1  = []part[CgroupMemory]{
 		numFile("memory.usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Current }),
-		{name: "memory.stat", single: true, flat: parseMemoryStatV1},
 	}
+	memoryKindsV1  = []part[CgroupMemory]{memoryStatFileV1((*CgroupMemory).kindV1)}
+	memoryStatV1   = []part[CgroupMemory]{memoryStatFileV1((*CgroupMemory).statV1)}
 	memoryEventsV1 = []part[CgroupMemory]{
 		numFile("memory.failcnt", func(m *CgroupMemory) *Num { return &m.EventMax }),
 		flatFile("memory.oom_control", (*CgroupMemory).oomControl),
 	}
 )
 
-var memoryV2 = slices.Concat(memoryUsageV2, memoryEventsV2, []part[CgroupMemory]{
+var memoryV2 = slices.Concat(memoryUsageV2, memoryStatV2, memoryEventsV2, []part[CgroupMemory]{
 	numFile("memory.peak", func(m *CgroupMemory) *Num { return &m.Peak }),
 	limitFile("memory.max", func(m *CgroupMemory) *Limit { return &m.Max }),
 	limitFile("memory.high", func(m *CgroupMemory) *Limit { return &m.High }),
@@ -89,7 +98,7 @@ var memoryV2 = slices.Concat(memoryUsageV2, memoryEventsV2, []part[CgroupMemory]
 	flatFile("memory.events.local", (*CgroupMemory).localEvent),
 })
 
-var memoryV1 = slices.Concat(memoryUsageV1, memoryEventsV1, []part[CgroupMemory]{
+var memoryV1 = slices.Concat(memoryUsageV1, memoryStatV1, memoryEventsV1, []part[CgroupMemory]{
 	numFile("memory.max_usage_in_bytes", func(m *CgroupMemory) *Num { return &m.Peak }),
 	limitFile("memory.limit_in_bytes", func(m *CgroupMemory) *Limit { return &m.Max }),
 })
@@ -155,18 +164,38 @@ func (m *CgroupMemory) statV2(key []byte) *Num {
 	return m.statShared(key)
 }
 
-// parseMemoryStatV1 takes the keys that include children: without total_ they do
-// not.
-func parseMemoryStatV1(l *layout, m *CgroupMemory, b []byte) error {
+// kindV2 returns where a key goes that is sampled.
+func (m *CgroupMemory) kindV2(key []byte) *Num { return m.kind(m.statV2(key)) }
+
+func (m *CgroupMemory) kindV1(key []byte) *Num { return m.kind(m.statV1(key)) }
+
+func (m *CgroupMemory) kind(field *Num) *Num {
+	switch field {
+	case &m.Anon, &m.File, &m.Slab, &m.SwapCurrent, &m.RefaultAnon, &m.RefaultFile:
+		return field
+	}
+	return nil
+}
+
+// memoryStatFileV1 returns how memory.stat is read. It takes the keys that include
+// children: without total_ they do not.
+func memoryStatFileV1(slot func(*CgroupMemory, []byte) *Num) part[CgroupMemory] {
 	total := []byte("total_")
-	m.WithoutChildren = len(b) > 0 && !bytes.Contains(b, total)
-	return l.parse(b, func(key []byte) *Num {
-		key, is := bytes.CutPrefix(key, total)
-		if !is && !m.WithoutChildren {
-			return nil
+	return part[CgroupMemory]{name: "memory.stat", single: true, flat: func(l *layout, m *CgroupMemory, b []byte) error {
+		// The last key that is wanted has it, if any has.
+		last := l.last()
+		if last == nil {
+			last = b
 		}
-		return m.statV1(key)
-	})
+		m.WithoutChildren = len(b) > 0 && !bytes.Contains(last, total)
+		return l.parse(b, func(key []byte) *Num {
+			key, is := bytes.CutPrefix(key, total)
+			if !is && !m.WithoutChildren {
+				return nil
+			}
+			return slot(m, key)
+		})
+	}}
 }
 
 func (m *CgroupMemory) statV1(key []byte) *Num {

@@ -26,6 +26,14 @@ func (f *flatLine) name() []byte { return f.key[:len(f.key)-1] }
 // errMoved says that a file has another layout than before, which is forgotten.
 var errMoved = errors.New("the lines of the file have moved")
 
+// last returns the last wanted key, nil before the lines are known.
+func (l *layout) last() []byte {
+	if l == nil || len(l.lines) == 0 {
+		return nil
+	}
+	return l.lines[len(l.lines)-1].key
+}
+
 // complete tells whether b, the beginning of a file, holds all that is wanted
 // of it.
 func (l *layout) complete(b []byte) bool {

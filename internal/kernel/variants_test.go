@@ -168,7 +168,7 @@ func TestCgroupMemoryInTheField(t *testing.T) {
 		"sys/fs/cgroup/memory/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
 	})
 	v1 := must[*Cgroup](t)(f.Cgroup("/a"))
-	m := must[CgroupMemory](t)(once(v1.MemoryUsageReader()))
+	m := must[CgroupMemory](t)(once(v1.MemoryKindsReader()))
 	wantEqual(t, "v1", m, CgroupMemory{Anon: num(40), File: num(30)})
 	m = must[CgroupMemory](t)(once(v1.MemoryEventsReader()))
 	wantEqual(t, "v1 events", m, CgroupMemory{UnderOOM: num(0)})
@@ -176,9 +176,11 @@ func TestCgroupMemoryInTheField(t *testing.T) {
 		"sys/fs/cgroup/memory/a/memory.stat":           "cache 1\nrss 2\nswap 3\nworkingset_refault 4\n",
 		"sys/fs/cgroup/memory/a/memory.usage_in_bytes": "5\n",
 	})
-	m = must[CgroupMemory](t)(once(must[*Cgroup](t)(excerpt.Cgroup("/a")).MemoryUsageReader()))
+	v1excerpt := must[*Cgroup](t)(excerpt.Cgroup("/a"))
+	wantEqual(t, "v1 usage", must[CgroupMemory](t)(once(v1excerpt.MemoryUsageReader())), CgroupMemory{Current: num(5)})
+	m = must[CgroupMemory](t)(once(v1excerpt.MemoryKindsReader()))
 	wantEqual(t, "v1 without totals", m, CgroupMemory{
-		Current: num(5), File: num(1), Anon: num(2), SwapCurrent: num(3), RefaultFile: num(4), WithoutChildren: true,
+		File: num(1), Anon: num(2), SwapCurrent: num(3), RefaultFile: num(4), WithoutChildren: true,
 	})
 	cpu := must[CgroupCPU](t)(once(v1.CPUUsageReader()))
 	wantEqual(t, "v1 cpu", cpu, CgroupCPU{Periods: num(0), Throttled: num(0), ThrottledMicros: num(0)})
