@@ -89,7 +89,7 @@ func Main(args []string) int {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr}
-	root := a.root()
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -110,7 +110,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitInput // what cobra itself refuses
 }
 
-func (a *app) root() *cobra.Command {
+// root is the command line, as far as args can need it.
+func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "brink",
 		Short: "Find what breaks first when web apps share a machine, and prove it",
@@ -134,12 +135,47 @@ happens, and writes a report in which every claim carries its evidence.
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON for programs")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results only, no progress")
-	root.AddCommand(
-		a.runCommand(), a.listCommand(), a.showCommand(), a.validateCommand(),
-		a.schemaCommand(), a.newCommand(), a.reportCommand(), a.exportCommand(),
-		a.queryCommand(), a.compareCommand(), a.studyCommand(), a.probeCommand(), a.watchCommand(), a.calibrateCommand(), a.doctorCommand(), a.collectCommand(), a.auditCommand(), a.imageCommand(), a.appCommand(), a.agentCommand(), a.holdCommand(), a.versionCommand(),
-	)
+	if one := a.commandAsked(args); one != nil {
+		root.AddCommand(one)
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
+	for _, c := range a.commands() {
+		root.AddCommand(c.make())
+	}
 	return root
+}
+
+// lateCommand is a command that is made only when it is needed: every start would
+// pay for all of them and their flags.
+type lateCommand struct {
+	name string
+	make func() *cobra.Command
+}
+
+func (a *app) commands() []lateCommand {
+	return []lateCommand{
+		{"run", a.runCommand}, {"list", a.listCommand}, {"show", a.showCommand}, {"validate", a.validateCommand},
+		{"schema", a.schemaCommand}, {"new", a.newCommand}, {"report", a.reportCommand}, {"export", a.exportCommand},
+		{"query", a.queryCommand}, {"compare", a.compareCommand}, {"study", a.studyCommand}, {"probe", a.probeCommand},
+		{"watch", a.watchCommand}, {"calibrate", a.calibrateCommand}, {"doctor", a.doctorCommand},
+		{"collect", a.collectCommand}, {"audit", a.auditCommand}, {"image", a.imageCommand}, {"app", a.appCommand},
+		{"agent", a.agentCommand}, {"hold", a.holdCommand}, {"version", a.versionCommand},
+	}
+}
+
+// commandAsked makes the command that args begin with; nil if they begin with
+// something else, such as a flag or the shell's question how a word may go on.
+func (a *app) commandAsked(args []string) *cobra.Command {
+	if len(args) == 0 {
+		return nil
+	}
+	for _, c := range a.commands() {
+		if c.name == args[0] {
+			return c.make()
+		}
+	}
+	return nil
 }
 
 // printJSON writes one indented JSON document.

@@ -250,11 +250,8 @@ func (c *collector) reading(at, least time.Time) error {
 		add("proc/" + strconv.Itoa(pid) + "/schedstat")
 		add("proc/" + strconv.Itoa(pid) + "/stat")
 	}
-	if c.diag != nil {
-		var err error
-		if c.sockets, err = c.diag.ListenSockets(c.sockets[:0]); err == nil {
-			files = append(files, rawFile{"ss.txt", ssText(c.sockets, c.pools.unixSockets())})
-		}
+	if sockets, ok := c.listening(); ok {
+		files = append(files, rawFile{"ss.txt", ssText(sockets, c.pools.unixSockets())})
 	}
 	meta, err := json.Marshal(c.meta(at, denied))
 	if err != nil {

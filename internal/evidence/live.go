@@ -47,8 +47,8 @@ type live struct {
 	tree    *tree
 	clock   clock.Clock
 	gauge   *gauge.Gauge
-	diag    *kernel.SockDiag
-	sockets []kernel.ListenSocket
+	diag    *kernel.SockDiag // where the gauge has none; noDiag: nor have we
+	noDiag  bool
 	cgroups []liveCgroup
 	// seenCgroups are the contents of /proc/PID/cgroup that were met, with the
 	// path that they mean; cgroupOf are the paths by server.
@@ -80,9 +80,6 @@ func openLive(c clock.Clock) (*live, error) {
 	l.b.c.Readings = make([]Reading, 0, 2)
 	if l.gauge, err = gauge.New(gauge.Config{Brief: true}); err != nil {
 		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
-	}
-	if l.diag, err = kernel.DialSockDiag(); err != nil {
-		l.b.gap(HasListeners, reasonFor(err), err.Error(), Source{File: "sock_diag"})
 	}
 	l.kswapd, _ = fs.Kswapd() // in a container there is none to be seen
 	l.container, l.lxcfs = l.inContainer(), onLxcfs()
@@ -180,19 +177,37 @@ func (l *live) take(name string) {
 }
 
 func (l *live) takeListeners(r *Reading) {
-	if l.diag == nil {
+	sockets, ok := l.listening()
+	if !ok {
 		l.tree.readTables(r)
 		return
 	}
-	var err error
-	if l.sockets, err = l.diag.ListenSockets(l.sockets[:0]); err != nil {
-		l.tree.readTables(r)
-		return
-	}
-	for _, s := range l.sockets {
-		r.Listeners = append(r.Listeners, listenerOf(&s))
+	for i := range sockets {
+		r.Listeners = append(r.Listeners, listenerOf(&sockets[i]))
 	}
 	slices.SortStableFunc(r.Listeners, func(a, b Listener) int { return strings.Compare(a.Address, b.Address) })
+}
+
+// listening lists the listening sockets: those that the gauge has just listed, if it
+// could.
+func (l *live) listening() (sockets []kernel.ListenSocket, ok bool) {
+	if l.gauge != nil {
+		if sockets, ok = l.gauge.Listening(); ok {
+			return sockets, true
+		}
+	}
+	var err error
+	if l.diag == nil && !l.noDiag {
+		if l.diag, err = kernel.DialSockDiag(); err != nil {
+			l.noDiag = true
+			l.b.gap(HasListeners, reasonFor(err), err.Error(), Source{File: "sock_diag"})
+		}
+	}
+	if l.diag == nil {
+		return nil, false
+	}
+	sockets, err = l.diag.ListenSockets(nil)
+	return sockets, err == nil
 }
 
 func listenerOf(s *kernel.ListenSocket) Listener {

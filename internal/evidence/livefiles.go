@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -126,14 +127,14 @@ func kernelMessages() (events []kernelMessage, lines int, err error) {
 	const mostRecords, longest = 20_000, 8 << 10
 	record := make([]byte, longest)
 	for range mostRecords {
-		n, err := unix.Read(fd, record)
+		n, errno := readAtOnce(fd, record)
 		switch {
-		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // overwritten meanwhile
+		case errno == unix.EPIPE, errno == unix.EINTR: // overwritten meanwhile
 			continue
-		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
+		case errno == unix.EAGAIN, errno == 0 && n == 0:
 			return events, lines, nil
-		case err != nil:
-			return nil, 0, fmt.Errorf("/dev/kmsg: %w", err)
+		case errno != 0:
+			return nil, 0, fmt.Errorf("/dev/kmsg: %w", errno)
 		}
 		micros, text, ok := kmsgRecord(record[:n])
 		if !ok {
@@ -144,6 +145,13 @@ func kernelMessages() (events []kernelMessage, lines int, err error) {
 		}
 	}
 	return events, lines, nil
+}
+
+// readAtOnce is unix.Read for what answers without waiting, so that Go's scheduler
+// need not be told: the log takes a call for each record.
+func readAtOnce(fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	return int(n), errno
 }
 
 // kmsgRecord takes a record "PRIORITY,SEQUENCE,µs,FLAGS;TEXT" apart. Records of

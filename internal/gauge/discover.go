@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"brink/internal/kernel"
@@ -95,9 +96,6 @@ func (g *Gauge) discover(now time.Time) error {
 	defer runtime.UnlockOSThread()
 	began := threadClock()
 	scan := scan{g: g, parents: map[int]int{}}
-	if g.showsOrphans() {
-		scan.own = g.ownFDs() // before it is more
-	}
 	for _, app := range g.apps {
 		for _, pid := range app.PIDs {
 			scan.look(pid, app)
@@ -126,7 +124,6 @@ type scan struct {
 	holders []holder
 	long    []held // processes with more files than were looked at
 	fds     []kernel.FD
-	own     []kernel.FD // of this process
 }
 
 // held is a process, and whose it is.
@@ -134,6 +131,7 @@ type held struct {
 	pid    int
 	app    *followed
 	holder int // its place among the holders, -1 if it is none so far
+	seen   kernel.FDMark
 }
 
 const (
@@ -145,7 +143,7 @@ const (
 	mostFDs = 16 << 10
 )
 
-func (c *scan) look(pid int, app *followed) { c.lookAt(held{pid, app, -1}, firstFDs) }
+func (c *scan) look(pid int, app *followed) { c.lookAt(held{pid: pid, app: app, holder: -1}, firstFDs) }
 
 // lookFurther looks through all files of the processes that have many, if that
 // may find the process of a listener.
@@ -178,7 +176,7 @@ func (c *scan) lookAt(of held, most int) {
 		return
 	}
 	h := holder{p: p, app: of.app}
-	more, err := c.lookInto(&h, most)
+	more, err := c.lookInto(&h, &of, most)
 	switch {
 	case err != nil || len(h.inodes) == 0:
 		p.Close()
@@ -196,7 +194,7 @@ func (c *scan) lookAt(of held, most int) {
 
 // lookInto looks at the lowest most files of a process; more says that it has
 // others.
-func (c *scan) lookInto(h *holder, most int) (more bool, err error) {
+func (c *scan) lookInto(h *holder, of *held, most int) (more bool, err error) {
 	asked := c.g.cfg.PIDs
 	if len(asked) > 0 { // and one of them may be its parent
 		if err := c.meet(h); err != nil {
@@ -207,7 +205,8 @@ func (c *scan) lookInto(h *holder, most int) (more bool, err error) {
 		return false, nil // of interest only to those who ask for it
 	}
 	clock := processClock(h.p.PID())
-	if c.fds, more, err = h.p.FirstFDs(most, c.fds[:0]); err != nil || !slices.ContainsFunc(c.fds, isSocket) {
+	more, all, err := c.list(h.p, of, most)
+	if err != nil || !slices.ContainsFunc(c.fds, isSocket) {
 		return more, err
 	}
 	if h.space, err = c.space(h.p); err != nil {
@@ -221,13 +220,25 @@ func (c *scan) lookInto(h *holder, most int) (more bool, err error) {
 	if len(h.inodes) == 0 {
 		return more, nil
 	}
-	if !more {
+	if all {
 		h.files = found{slices.Clone(c.fds), clock}
 	}
 	if len(asked) > 0 {
 		return more, nil
 	}
 	return more, c.meet(h)
+}
+
+// list lists the lowest most files of a process, without those that were looked at
+// before in vain; all says that there are no others.
+func (c *scan) list(p *kernel.Process, of *held, most int) (more, all bool, err error) {
+	if most > firstFDs && of.holder < 0 {
+		c.fds, err = p.FurtherFDs(of.seen, most, c.fds[:0])
+		return false, false, err
+	}
+	c.fds, more, err = p.FirstFDs(most, c.fds[:0])
+	of.seen = p.FDMark()
+	return more, !more, err
 }
 
 // meet reads who the process is. The init system opens sockets for services
@@ -281,15 +292,16 @@ func (c *scan) space(p *kernel.Process) (*space, error) {
 
 // orphans are the sockets that nobody could be found for: their processes
 // belong to another user or pid namespace, or have just ended.
-func (g *Gauge) orphans(found []*server, own []kernel.FD) []*server {
+func (g *Gauge) orphans(found []*server) []*server {
 	clear(g.unclaimed)
 	if !g.showsOrphans() {
 		g.markUnclaimed(found, nil)
 		return nil
 	}
 	var orphans []*server
+	own := sync.OnceValue(g.ownSockets)
 	g.markUnclaimed(found, func(sp *space, l *listener) {
-		if slices.ContainsFunc(own, func(fd kernel.FD) bool { return fd.Inode == l.Inode }) {
+		if slices.Contains(own(), l.Inode) {
 			return
 		}
 		s := g.orphan(l.Inode)
@@ -301,6 +313,12 @@ func (g *Gauge) orphans(found []*server, own []kernel.FD) []*server {
 		orphans = append(orphans, s)
 	})
 	return orphans
+}
+
+// ownSockets are those of this process, as far as they can be told.
+func (g *Gauge) ownSockets() []uint64 {
+	own, _ := g.fs.OwnSockets()
+	return own
 }
 
 // orphan is one of the reading before.
@@ -332,14 +350,3 @@ func (g *Gauge) markUnclaimed(found []*server, each func(*space, *listener)) {
 // showsOrphans reports whether such sockets are told of: not if it was said
 // whose are.
 func (g *Gauge) showsOrphans() bool { return g.apps == nil && len(g.cfg.PIDs) == 0 }
-
-// ownFDs are the files of this process.
-func (g *Gauge) ownFDs() []kernel.FD {
-	self, err := g.fs.OpenProcess(g.self)
-	if err != nil {
-		return nil
-	}
-	defer self.Close()
-	fds, _ := self.FDs(nil) // which we may see
-	return fds
-}

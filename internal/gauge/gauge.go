@@ -143,6 +143,15 @@ func (g *Gauge) Sample(now time.Time) (*Snapshot, error) {
 	return &g.snap, nil
 }
 
+// Listening returns the TCP sockets that listened in this process's own network
+// namespace at the last reading; ok is false where that reading failed, or had to
+// do without sock_diag, which alone has their limits. They are the gauge's and valid
+// until the next reading.
+func (g *Gauge) Listening() (sockets []kernel.ListenSocket, ok bool) {
+	own := g.spaces[0]
+	return own.tcp, own.diag != nil && own.fresh
+}
+
 // dropEnded forgets the servers that no longer listen or live, and the network
 // namespaces that nobody is watched in: our socket in one keeps it alive.
 func (g *Gauge) dropEnded() {

@@ -226,7 +226,7 @@ func (g *Gauge) adopt(c *scan) {
 			s.close()
 		}
 	}
-	g.servers = append(found, g.orphans(found, c.own)...)
+	g.servers = append(found, g.orphans(found)...)
 	slices.SortStableFunc(g.servers, func(a, b *server) int {
 		return cmp.Or(a.Sockets[0].Local.Compare(b.Sockets[0].Local), cmp.Compare(a.Sockets[0].Path, b.Sockets[0].Path), cmp.Compare(a.PID, b.PID))
 	})

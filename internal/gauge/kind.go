@@ -92,7 +92,7 @@ func (id *Identity) base() string {
 	}
 	first, _, _ := strings.Cut(id.Args[0], " ")
 	name := path.Base(strings.TrimSuffix(first, ":"))
-	if !interpreter().MatchString(name) {
+	if !isInterpreter(name) {
 		return name
 	}
 	for i, arg := range id.Args[1:] {
@@ -109,7 +109,14 @@ func (id *Identity) base() string {
 	return name
 }
 
-var interpreter = expression(`^(python[0-9.]*|ruby[0-9.]*|perl[0-9.]*)$`)
+// isInterpreter knows python3.13, ruby3.1 and the like.
+func isInterpreter(name string) bool {
+	switch strings.TrimRight(name, "0123456789.") {
+	case "python", "ruby", "perl":
+		return true
+	}
+	return false
+}
 
 // expression is compiled when it is first used: only a watch needs it.
 func expression(pattern string) func() *regexp.Regexp {
@@ -165,13 +172,13 @@ type rule struct {
 var rules = []rule{
 	{called("gunicorn"), gunicorn},
 	{called("uvicorn"), plain(Uvicorn, "an event loop that takes in any number of requests")},
-	{anyNamed(`^uwsgi`), uwsgi},
-	{anyNamed(`^php-fpm`), phpFPM},
-	{anyNamed(`^(apache2|httpd)$`), apache},
-	{anyNamed(`^nginx$`), plain(Nginx, "an event loop that takes in any number of requests")},
-	{anyNamed(`^puma$`), plain(Puma, "its threads and their queue are inside the process")},
-	{anyNamed(`^(node|nodejs)$`), plain(Node, "an event loop that takes in any number of requests")},
-	{anyNamed(`^java$`), plain(Java, "its threads and their queue are inside the process")},
+	{anyNamed("uwsgi*"), uwsgi},
+	{anyNamed("php-fpm*"), phpFPM},
+	{anyNamed("apache2", "httpd"), apache},
+	{anyNamed("nginx"), plain(Nginx, "an event loop that takes in any number of requests")},
+	{anyNamed("puma"), plain(Puma, "its threads and their queue are inside the process")},
+	{anyNamed("node", "nodejs"), plain(Node, "an event loop that takes in any number of requests")},
+	{anyNamed("java"), plain(Java, "its threads and their queue are inside the process")},
 	{isDotNet, plain(DotNet, "its threads and their queue are inside the process")},
 	{func(top, _ *Identity) bool { return top.GoPath != "" }, goProgram},
 }
@@ -181,11 +188,18 @@ func called(name string) func(top, one *Identity) bool {
 	return func(top, _ *Identity) bool { return top.base() == name }
 }
 
-// anyNamed fits the file that is run or the name on the command line.
-func anyNamed(pattern string) func(top, one *Identity) bool {
-	expr := expression(pattern)
+// anyNamed fits the file that is run or the name on the command line, by one of
+// these names or, with a * behind it, by how it begins.
+func anyNamed(names ...string) func(top, one *Identity) bool {
 	return func(top, _ *Identity) bool {
-		return expr().MatchString(path.Base(strings.TrimSuffix(top.Exe, " (deleted)"))) || expr().MatchString(top.base())
+		file, title := path.Base(strings.TrimSuffix(top.Exe, " (deleted)")), top.base()
+		return slices.ContainsFunc(names, func(name string) bool {
+			begin, open := strings.CutSuffix(name, "*")
+			if open {
+				return strings.HasPrefix(file, begin) || strings.HasPrefix(title, begin)
+			}
+			return file == name || title == name
+		})
 	}
 }
 

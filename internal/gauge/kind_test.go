@@ -82,6 +82,33 @@ func TestRecognise(t *testing.T) {
 
 // uwsgi's first process works if there is one process less below it than was
 // asked for.
+// Which names are whose, as Debian and the projects themselves call the files.
+func TestNamesOfPrograms(t *testing.T) {
+	for name, want := range map[string]Kind{
+		"uwsgi": UWSGI, "uwsgi-core": UWSGI, "xuwsgi": UnknownKind, "php-fpm": PHPFPM, "php-fpm8.2": PHPFPM, "php": UnknownKind,
+		"nginx": Nginx, "nginx-debug": UnknownKind, "puma": Puma, "pumas": UnknownKind, "node": Node, "nodejs": Node, "nodemon": UnknownKind,
+		"java": Java, "javac": UnknownKind, "python3.13": UnknownKind, "": UnknownKind,
+	} {
+		for _, id := range []Identity{
+			{Comm: "x", Args: []string{"/usr/bin/" + name}},
+			{Comm: "x", Args: []string{"./start"}, Exe: "/usr/bin/" + name},
+			{Comm: "x", Args: []string{"./start"}, Exe: "/usr/bin/" + name + " (deleted)"},
+		} {
+			if got := recognise(&id, &id, 0).kind; got != want {
+				t.Errorf("%q of %q is taken for %q, want %q", id.Args, id.Exe, got, want)
+			}
+		}
+	}
+	for name, want := range map[string]bool{
+		"python": true, "python3": true, "python3.13": true, "ruby3.1": true, "perl5.36.0": true,
+		"python3-config": false, "rubyx": false, "ruby2x": false, "perldoc": false, "3": false, "": false,
+	} {
+		if got := isInterpreter(name); got != want {
+			t.Errorf("%q is an interpreter: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestUWSGIWithoutMaster(t *testing.T) {
 	id := Identity{Comm: "uwsgi", Args: args("uwsgi -p 4"), Threads: 1}
 	if r := recognise(&id, &id, 3); !r.topWorks || r.pool != onePerProcess {

@@ -375,9 +375,10 @@ func (s *server) unseen(g *Gauge) bool {
 	return true
 }
 
-// holds reports whether a process may hold a connection, or its queue one.
+// holds reports whether a process may hold a connection, or its queue one. Of a
+// pool that is inside, what a process holds does not tell what it waits on.
 func (s *server) holds() bool {
-	return s.queued() > 0 || slices.ContainsFunc(s.procs, func(q *proc) bool { return s.serves(q) && q.hold() != 0 })
+	return s.queued() > 0 || s.rec.pool != inside && slices.ContainsFunc(s.procs, func(q *proc) bool { return s.serves(q) && q.hold() != 0 })
 }
 
 // queued counts the connections in accept queues.

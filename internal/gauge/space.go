@@ -30,7 +30,8 @@ type space struct {
 	lookup  *kernel.TCPLookup
 	unix    *kernel.UnixDiag // nil where we may not see Unix sockets
 	sockets []listener
-	tcp     []kernel.ListenSocket // scratch
+	tcp     []kernel.ListenSocket // of the last reading
+	fresh   bool                  // which succeeded
 	paths   map[uint64]string     // of the Unix sockets among them
 	// accepted are the Unix sockets that come from listeners of servers whose
 	// connections were looked at.
@@ -90,7 +91,8 @@ func (sp *space) close() error {
 // listen reads the listening sockets.
 func (sp *space) listen(g *Gauge) error {
 	sp.sockets = sp.sockets[:0]
-	if err := sp.listenTCP(g.fs); err != nil {
+	err := sp.listenTCP(g.fs)
+	if sp.fresh = err == nil; err != nil {
 		return err
 	}
 	for i := range sp.tcp {
@@ -102,7 +104,7 @@ func (sp *space) listen(g *Gauge) error {
 	if len(sp.paths) > 2*len(sp.sockets)+mostPaths {
 		clear(sp.paths) // most are of sockets that are gone
 	}
-	err := sp.unix.Listening(sp.seeListener)
+	err = sp.unix.Listening(sp.seeListener)
 	if errors.Is(err, kernel.ErrUnavailable) {
 		_ = sp.unix.Close()
 		sp.unix = nil

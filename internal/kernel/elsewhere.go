@@ -7,6 +7,8 @@ type fdDir struct{}
 
 func (*fdDir) close() error { return nil }
 
+func (*fdDir) above() (place, error) { return place{}, ErrUnavailable }
+
 // ending is what only a living machine tells.
 type ending struct{}
 

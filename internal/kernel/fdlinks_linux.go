@@ -25,11 +25,43 @@ type fdDir struct {
 	handle
 	live bool
 	// free is the lowest number that was not in use at the last listing, met
-	// how many it has met.
-	free, met int
-	name      [12]byte // of one link
-	link      [64]byte // what is behind it
+	// how many it has met, next the lowest that it has not come to.
+	free, met, next int
+	counted         Num      // how many were in use when it began
+	name            [12]byte // of one link
+	link            [64]byte // what is behind it
 }
+
+// Approach opens a process of which it is not yet known whether it is of
+// interest, and reads nothing. Until Meet has succeeded it has neither a start
+// nor readings but FDs, FirstFDs and NetNS. The error is [ErrGone] if there is
+// none.
+func (f *FS) Approach(pid int) (*Process, error) {
+	if !f.live {
+		return f.openProcess(pid)
+	}
+	p, err := f.process(pid)
+	if err != nil {
+		return nil, err
+	}
+	// Of most processes the files are all that will be looked at.
+	if err := p.openFDs(f.at, p.prefix+"fd"); err != nil { // another user's, or it has ended
+		return f.openProcess(pid)
+	}
+	return p, nil
+}
+
+// openFDs opens the directory of the process's files, which is name below from.
+func (p *Process) openFDs(from place, name string) error {
+	h, err := from.open(name)
+	if err == nil {
+		p.fds = &fdDir{handle: h, live: p.fs.live}
+	}
+	return err
+}
+
+// above is the directory of the process.
+func (d *fdDir) above() (place, error) { return place{fd: d.fd}.below("..") }
 
 func (d *fdDir) close() error {
 	if d == nil {
@@ -53,17 +85,45 @@ func (p *Process) FDs(dst []FD) ([]FD, error) {
 // that there are others.
 func (p *Process) FirstFDs(most int, dst []FD) (list []FD, more bool, err error) {
 	if p.fds == nil {
-		h, err := p.dir.open("fd")
-		if err != nil {
+		if err := p.openFDs(p.dir, "fd"); err != nil {
 			return dst, false, p.absent(explain(p.prefix+"fd", err))
 		}
-		p.fds = &fdDir{handle: h, live: p.fs.live}
 	}
 	list, more, err = p.fds.list(most, dst)
 	if err != nil {
 		return dst, false, gone(explain(p.prefix+"fd", err))
 	}
 	return list, more, nil
+}
+
+// FDMark is how far FirstFDs has come.
+type FDMark struct {
+	next, met int
+	count     Num
+}
+
+// FDMark marks what the last listing has looked at.
+func (p *Process) FDMark() FDMark {
+	if p.fds == nil {
+		return FDMark{}
+	}
+	return FDMark{next: p.fds.next, met: p.fds.met, count: p.fds.counted}
+}
+
+// FurtherFDs goes on where FirstFDs stopped, in this process or in the same opened
+// anew, up to the lowest most. Where other descriptors are in use by now, by their
+// number, or that cannot be told, it begins again.
+func (p *Process) FurtherFDs(after FDMark, most int, dst []FD) ([]FD, error) {
+	if p.fds == nil || !after.count.Known || p.fds.count() != after.count {
+		dst, _, err := p.FirstFDs(most, dst)
+		return dst, err
+	}
+	p.fds.free, p.fds.met = -1, after.met
+	dst, _, err := p.fds.listOn(after.next, most, dst)
+	if err != nil {
+		return dst, gone(explain(p.prefix+"fd", err))
+	}
+	return dst, nil
 }
 
 // FDCount returns how many descriptors the process has in use, those included
@@ -106,6 +166,24 @@ func (p *Process) LowestFreeFD() int {
 	return p.fds.free
 }
 
+// OwnSockets returns the inodes of the sockets that this process has open. Its own
+// descriptors it can ask itself, which costs a tenth of FDs.
+func (f *FS) OwnSockets() ([]uint64, error) {
+	names, err := f.at.names("proc/self/fd")
+	if err != nil {
+		return nil, explain("proc/self/fd", err)
+	}
+	var inodes []uint64
+	for _, name := range names {
+		var st unix.Stat_t
+		fd, err := strconv.Atoi(name)
+		if err == nil && unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+			inodes = append(inodes, st.Ino)
+		}
+	}
+	return inodes, nil
+}
+
 // SocketAt looks at one descriptor: whether it is in use, and which socket it
 // is, 0 if it is something else. It costs a fraction of FDs, needs the same
 // rights, and works only after FDs has. A process that has ended has none in
@@ -123,18 +201,25 @@ func (p *Process) SocketAt(fd int) (inode uint64, used bool, err error) {
 	return found.Inode, used, nil
 }
 
-// list looks at the lowest most descriptors in use. Where their number is known
-// it tries one after the other, which spares the kernel making a list, until
-// that shows that they are far apart.
+// list looks at the lowest most descriptors in use.
 func (d *fdDir) list(most int, dst []FD) (list []FD, more bool, err error) {
-	const mostGaps = 1
 	d.free, d.met = -1, 0
-	count, tried := int(d.count().Value), 0
+	return d.listOn(0, most, dst)
+}
+
+// listOn goes on from a number until it has met most. Where it is known how many
+// there are it tries one after the other, which spares the kernel making a list,
+// until that shows that they are far apart.
+func (d *fdDir) listOn(tried, most int, dst []FD) (list []FD, more bool, err error) {
+	const mostGaps = 1
+	d.counted = d.count()
+	count := int(d.counted.Value)
 	for gaps := 0; d.met < min(count, most) && gaps <= mostGaps; tried++ {
 		fd, used, err := d.look(tried)
 		if err != nil {
 			return dst, false, err
 		}
+		d.next = tried + 1
 		if !used {
 			gaps++
 			continue
@@ -184,6 +269,7 @@ func (d *fdDir) listFrom(first, count, most int, dst []FD) (list []FD, more bool
 				return dst, false, err
 			}
 			dst, next = appendSocket(dst, fd), number+1
+			d.next = next
 		}
 		if d.met == count {
 			if d.free < 0 {
@@ -260,6 +346,9 @@ func parseFDLink(link []byte) (inode uint64, epoll bool) {
 //
 // https://man7.org/linux/man-pages/man7/network_namespaces.7.html
 func (p *Process) NetNS() (uint64, error) {
+	if err := p.enter(); err != nil {
+		return 0, err
+	}
 	link, err := p.dir.readlink("ns/net")
 	if err != nil {
 		return 0, p.absent(explain(p.prefix+"ns/net", err))

@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"errors"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,6 +218,81 @@ func TestFDsFarApart(t *testing.T) {
 	}
 }
 
+// What is listed first and further must be what the kernel lists as a whole; once
+// another file is open the first part no longer counts.
+func TestFurtherFDs(t *testing.T) {
+	p := must[*Process](t)(live(t).OpenProcess(os.Getpid()))
+	defer p.Close()
+	pair := must[[2]int](t)(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))
+	const far = 800
+	if err := unix.Dup3(pair[1], far, unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range []int{pair[0], pair[1], far} {
+		defer unix.Close(fd)
+	}
+	all := must[[]FD](t)(p.FDs(nil))
+	counted := p.FDCount().Known // since Linux 6.2; before, it always begins again
+	for most := 1; most <= p.FDsMet(); most++ {
+		first, _, err := p.FirstFDs(most, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !counted {
+			first = nil
+		}
+		further := must[[]FD](t)(p.FurtherFDs(p.FDMark(), math.MaxInt, nil))
+		if got := append(first, further...); !slices.Equal(got, all) {
+			t.Errorf("after %d: %+v, want %+v", most, got, all)
+		}
+	}
+	if _, _, err := p.FirstFDs(3, nil); err != nil {
+		t.Fatal(err)
+	}
+	mark := p.FDMark()
+	another := must[int](t)(unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))
+	defer unix.Close(another)
+	got, want := must[[]FD](t)(p.FurtherFDs(mark, math.MaxInt, nil)), must[[]FD](t)(p.FDs(nil))
+	if !slices.Equal(got, want) {
+		t.Errorf("with another file open: %+v, want %+v", got, want)
+	}
+}
+
+// The sockets that this process tells of itself are those that /proc shows.
+func TestOwnSockets(t *testing.T) {
+	pair := must[[2]int](t)(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))
+	defer unix.Close(pair[0])
+	defer unix.Close(pair[1])
+	var want []uint64
+	for _, entry := range must[[]os.DirEntry](t)(os.ReadDir("/proc/self/fd")) {
+		link, _ := os.Readlink("/proc/self/fd/" + entry.Name()) // that of the list itself is gone
+		if inode, _ := parseFDLink([]byte(link)); inode != 0 {
+			want = append(want, inode)
+		}
+	}
+	got := must[[]uint64](t)(live(t).OwnSockets())
+	slices.Sort(got)
+	slices.Sort(want)
+	if len(want) < 2 || !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A link that is longer than most is read whole.
+func TestLongLink(t *testing.T) {
+	dir := t.TempDir()
+	for _, length := range []int{1, 127, 128, 129, 4000} {
+		name := filepath.Join(dir, strconv.Itoa(length))
+		want := strings.Repeat("x", length)
+		if err := os.Symlink(want, name); err != nil {
+			t.Fatal(err)
+		}
+		if got := must[string](t)(live(t).at.readlink(name[1:])); got != want {
+			t.Errorf("a link of %d bytes is read as one of %d", length, len(got))
+		}
+	}
+}
+
 // A process that was only approached tells its files, and no more until it is
 // met.
 func TestApproach(t *testing.T) {
@@ -227,6 +304,9 @@ func TestApproach(t *testing.T) {
 	}
 	if err := p.Meet(); err != nil || p.StartTicks() == 0 || p.LastStat().PPID != os.Getpid() {
 		t.Errorf("started at %d, parent %d: %v", p.StartTicks(), p.LastStat().PPID, err)
+	}
+	if got := must[[]string](t)(p.Cmdline()); !slices.Equal(got, []string{"sleep", "300"}) {
+		t.Errorf("its command line is %q", got)
 	}
 	q := must[*Process](t)(live(t).Approach(cmd.Process.Pid))
 	defer q.Close()

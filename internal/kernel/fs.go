@@ -122,8 +122,11 @@ func numericNames(p place, dir string) ([]int, error) {
 // explain adds the file's name below the root and, where the kernel's errno
 // has a meaning of its own, that meaning.
 func explain(name string, err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		err = pe.Err
+	// Most come straight from a system call.
+	if _, plain := err.(unix.Errno); !plain {
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.EOPNOTSUPP):

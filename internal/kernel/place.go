@@ -58,6 +58,9 @@ func (p *place) close() error {
 	if p.root != nil {
 		return p.root.Close()
 	}
+	if p.fd < 0 {
+		return nil
+	}
 	fd := p.fd
 	p.fd = -1
 	return unix.Close(fd)
@@ -66,6 +69,10 @@ func (p *place) close() error {
 func (p place) readlink(name string) (string, error) {
 	if p.root != nil {
 		return p.root.Readlink(name)
+	}
+	var short [128]byte // as most links of proc are
+	if n, err := unix.Readlinkat(p.fd, name, short[:]); err != nil || n < len(short) {
+		return string(short[:max(n, 0)]), err
 	}
 	link := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(p.fd, name, link)

@@ -34,7 +34,7 @@ type Process struct {
 
 // OpenProcess opens a process. The error is [ErrGone] if there is none.
 func (f *FS) OpenProcess(pid int) (*Process, error) {
-	p, err := f.Approach(pid)
+	p, err := f.openProcess(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -45,25 +45,47 @@ func (f *FS) OpenProcess(pid int) (*Process, error) {
 	return p, nil
 }
 
-// Approach opens a process of which it is not yet known whether it is of
-// interest, and reads nothing. Until Meet has succeeded it has neither a start
-// nor readings but FDs, FirstFDs and NetNS. The error is [ErrGone] if there is
-// none.
-func (f *FS) Approach(pid int) (*Process, error) {
-	name := "proc/" + strconv.Itoa(pid)
-	if pid <= 0 {
-		return nil, fmt.Errorf("%s: a pid is above 0", name)
-	}
-	dir, err := f.at.below(name)
+// openProcess opens the directory of a process and reads nothing.
+func (f *FS) openProcess(pid int) (*Process, error) {
+	p, err := f.process(pid)
 	if err != nil {
-		return nil, gone(explain(name, err))
+		return nil, err
 	}
-	return &Process{fs: f, pid: pid, dir: dir, prefix: name + "/"}, nil
+	if p.dir, err = f.at.below(p.prefix); err != nil {
+		return nil, gone(explain(p.prefix, err))
+	}
+	return p, nil
+}
+
+// process is one of which nothing is open.
+func (f *FS) process(pid int) (*Process, error) {
+	prefix := "proc/" + strconv.Itoa(pid) + "/"
+	if pid <= 0 {
+		return nil, fmt.Errorf("%s: a pid is above 0", prefix)
+	}
+	return &Process{fs: f, pid: pid, dir: place{fd: -1}, prefix: prefix}, nil
+}
+
+// enter opens the directory of the process after Approach: from that of its files,
+// so that it is the same process's.
+func (p *Process) enter() error {
+	if p.dir.root != nil || p.dir.fd >= 0 {
+		return nil
+	}
+	dir, err := p.fds.above()
+	if err != nil {
+		return gone(explain(p.prefix, err))
+	}
+	p.dir = dir
+	return nil
 }
 
 // Meet completes what Approach has begun, to what OpenProcess returns.
 func (p *Process) Meet() error {
-	var err error
+	err := p.enter()
+	if err != nil {
+		return err
+	}
 	if p.stat, err = newReader(p.dir, p.prefix, part[PIDStat]{name: "stat", parse: parsePIDStat, single: true}); err != nil {
 		return gone(err)
 	}
