@@ -10,16 +10,20 @@ var (
 	// shellError is a shell that cannot run a command: "run.sh: 12: gunicorn: not
 	// found", "bash: line 1: node: command not found".
 	shellError = expression(`^(?:-?\w*sh: (?:(?:line )?\d+: )?|(?:\S*/\S+|\S+\.sh): (?:line )?\d+: )(?:exec: )?\S+: (?:(?:command )?not found|cannot execute.*|Permission denied|No such file or directory)$`)
+	// notRun is what a container runtime leaves in the container's log where the kernel
+	// would not run the program: runc now and before 1.1, and crun.
+	notRun = expression(`^(?:exec (?:container process )?\S+: |standard_init_linux\.go:\d+: exec user process caused:? )"?(?i:exec format error|no such file or directory|permission denied)"?$`)
 )
 
-// shellErrorText says that a line is a shell's that cannot run a command.
+// shellErrorText says that a line is a shell's that cannot run a command, or a
+// container runtime's.
 func shellErrorText(text string) bool {
 	for _, word := range []string{"not found", "cannot execute", "Permission denied", "No such file"} {
-		if strings.Contains(text, word) {
-			return shellError().MatchString(strings.TrimSpace(text))
+		if strings.Contains(text, word) && shellError().MatchString(strings.TrimSpace(text)) {
+			return true
 		}
 	}
-	return false
+	return strings.Contains(text, "exec ") && notRun().MatchString(strings.TrimSpace(text))
 }
 
 // errorOf is what a line says went wrong, without secrets; empty where it only
@@ -29,6 +33,9 @@ func errorOf(text string) string {
 	m := errorItself().FindString(text)
 	if m == "" {
 		m = shellError().FindString(text)
+	}
+	if m == "" {
+		m = notRun().FindString(text)
 	}
 	return redactText(shorten(m))
 }

@@ -12,9 +12,9 @@ var (
 
 // celeryState is what a log of Celery has said so far.
 type celeryState struct {
-	// limits counts tasks that ran into their hard limit, whose process has not
-	// been reported as ended: Celery itself kills it.
-	limits int
+	// limits are those of the tasks that ran into their hard limit, whose process
+	// has not been reported as ended: Celery itself kills it.
+	limits []Event
 	named  bool // it tells which process ended, so the task's own line is a repeat
 }
 
@@ -47,7 +47,9 @@ func celeryLine(l *logLine, s *logState) (Event, bool) {
 			s.celery.ended(&e, l, m[1], m[2])
 		}
 	case celeryLimit().MatchString(message):
-		s.celery.limits++
+		limit := l.event(WorkerTimeout, FromServer)
+		limit.Limit = l.number(celeryLimit().FindStringSubmatch(message)[1], "hard time limit", Seconds)
+		s.celery.limits = append(s.celery.limits, limit)
 	case strings.Contains(message, "raised unexpected:"):
 		e.Kind = AppError
 	}
@@ -62,8 +64,18 @@ func (s *celeryState) ended(e *Event, l *logLine, signal, code string) {
 	} else if code != "" {
 		e.Kind, e.Code = WorkerExit, l.number(code, "exitcode", NoUnit)
 	}
-	if e.Signal == 9 && s.limits > 0 {
-		s.limits--
-		e.Kind = WorkerTimeout
+	if e.Signal == 9 && len(s.limits) > 0 {
+		e.Kind, e.Limit = WorkerTimeout, s.limits[0].Limit
+		s.limits = s.limits[1:]
+	}
+}
+
+// tell makes an event of the tasks that ran into their limit in a log that has not
+// the ends of their processes, as what grep has left of one.
+func (s *celeryState) tell(b *builder) {
+	if n := len(s.limits); n > 0 {
+		e := s.limits[n-1]
+		e.Times = Known(float64(n), Events, s.limits[0].From, e.From)
+		b.event(e)
 	}
 }

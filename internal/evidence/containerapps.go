@@ -39,7 +39,7 @@ func (r *logReader) containerAppsObject(n int, o object, at time.Time) {
 		e.Times = times
 	}
 	if e.Kind != "" {
-		r.take(e, l)
+		r.takeCounted(e, l)
 	}
 }
 

@@ -9,6 +9,7 @@ var (
 	dockerEvent     = expression(`^container (oom|die|kill|start) ([0-9a-f]{4,64}) \((.*)\)$`)
 	dockerEventName = expression(`\bname=([\w.-]+)`)
 	dockerEventCode = expression(`\bexitCode=(\d+)`)
+	dockerEventRan  = expression(`\bexecDuration=(\d+)`)
 	// dockerEventEnd are signals that ask a program to end, or make it.
 	dockerEventEnd = expression(`\bsignal=(?:2|3|9|15|SIG(?:INT|QUIT|KILL|TERM))\b`)
 )
@@ -40,6 +41,9 @@ func dockerEventLine(l *logLine, s *logState) (Event, bool) {
 		if code := dockerEventCode().FindStringSubmatch(m[3]); code != nil {
 			e.Code = l.number(code[1], "exitCode", NoUnit)
 		}
+		if ran := dockerEventRan().FindStringSubmatch(m[3]); ran != nil {
+			e.Elapsed = l.number(ran[1], "execDuration", Seconds)
+		}
 		if s.toldToEnd[m[2]] || e.Code.Known && e.Code.Number == 0 {
 			e.Kind = ContainerStopped
 		}
@@ -58,7 +62,7 @@ func dockerEventText(o object) (text string, at time.Time) {
 	}
 	attributes := objectAt(o, "Actor", "Attributes")
 	var pairs []string
-	for _, key := range []string{"exitCode", "image", "name", "signal"} {
+	for _, key := range []string{"execDuration", "exitCode", "image", "name", "signal"} {
 		if value := textOf(attributes[key]); value != "" {
 			pairs = append(pairs, key+"="+value)
 		}

@@ -65,7 +65,8 @@ type EventKind string
 
 // Of the kernel.
 const (
-	// OOMKill: PID, Comm, Cgroup, AnonRSS, OOMGlobal.
+	// OOMKill: PID, Comm, Cgroup, AnonRSS, OOMGlobal; Reason where only some NUMA nodes
+	// were full.
 	OOMKill EventKind = "oom kill"
 	// OOMInvoked: a task asked for memory and the killer was started: Comm.
 	OOMInvoked EventKind = "oom invoked"
@@ -73,6 +74,9 @@ const (
 	HungTask EventKind = "hung task"
 	// SynFlood: the kernel saw a full queue on Port.
 	SynFlood EventKind = "syn flood"
+	// Faulted: a program did what the CPU or the kernel ends: PID, Comm, Reason
+	// ("segfault"), Frame (the library or program in which it was).
+	Faulted EventKind = "faulted"
 )
 
 // Of a server.
@@ -112,7 +116,7 @@ const (
 	StartTimeout     EventKind = "start timeout"     // Elapsed, Limit if told
 	PingFailed       EventKind = "ping failed"       // Port
 	ContainerStarted EventKind = "container started" // Elapsed if told
-	ContainerExited  EventKind = "container exited"  // Code if told; Elapsed since its start if told
+	ContainerExited  EventKind = "container exited"  // Code or Signal if told; Elapsed since its start if told; a unit's result as Reason, with Limit
 	ContainerKilled  EventKind = "container killed"  // Reason, Probe
 	ContainerCreated EventKind = "container created" // Port if told
 	ContainerStopped EventKind = "container stopped" // Reason
@@ -147,6 +151,7 @@ type Log struct {
 	App    string
 	// Version is the server's, where the log tells.
 	Version string
+	Workers Value     // how many the server has by its own account
 	From    time.Time // zero where lines carry no time
 	To      time.Time
 	Lines   int // all lines, understood or not

@@ -103,7 +103,7 @@ func jsonFault(data []byte, err error) string {
 // jsonFormats are tried in this order.
 var jsonFormats = []func(b *builder, f *file, v any) (as string, ok bool){
 	metricsJSON, logAnalyticsJSON, diagProcJSON, dmesgJSON, nstatJSON, pumaJSON, uwsgiJSON, fpmStatusJSON, dockerInspectJSON, crictlInspectJSON, podJSON, kubeEventsJSON,
-	replicaJSON, webAppJSON, settingsJSON, rowsJSON, emptyListJSON,
+	replicaJSON, ingressJSON, webAppJSON, settingsJSON, rowsJSON, emptyListJSON,
 }
 
 // emptyListJSON knows what kubectl prints where there is nothing: no event, no pod.

@@ -12,10 +12,12 @@ import (
 func (t *tree) readCgroup(g *Cgroup, c *kernel.Cgroup) {
 	memory, memErr := c.Memory()
 	cpu, cpuErr := c.CPU()
+	pids, pidsErr := c.PIDs()
 	dirs := cgroupDirs(c)
 	g.Version = dirs.version()
 	t.fillCgroup(&g.Memory, &memory, dirs, "memory", memErr, memory.WithoutChildren)
 	t.fillCgroup(&g.CPU, &cpu, dirs, "cpu", cpuErr, false)
+	t.fillCgroup(&g.PIDs, &pids, dirs, "pids", pidsErr, false)
 	if dirs.unified != "" {
 		g.PSI = t.pressures(dirs.unified+"/", ".pressure", c.PSI)
 	} else {
@@ -67,10 +69,8 @@ func cgroupDirs(c *kernel.Cgroup) dirs {
 		known := false
 		for controller := range strings.SplitSeq(first, ",") {
 			switch controller {
-			case "cpu", "cpuacct", "memory":
+			case "cpu", "cpuacct", "memory", "pids":
 				d.v1[controller], known = dir, true
-			case "pids":
-				known = true
 			}
 		}
 		if !known {

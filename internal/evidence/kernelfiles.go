@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -197,13 +198,15 @@ func (t *tree) readSwapDisk(r *Reading) {
 	disks, diskErr := t.fs.Diskstats()
 	o := t.read("proc/diskstats", errors.Join(diskErr, err))
 	var sum kernel.Disk
-	found := false
+	var names []string
+	field, found := "", false
 	for _, a := range areas.Areas {
+		names = append(names, cmp.Or(a.Disk(), a.Name))
 		d := disks.Find(a.Disk())
 		if d == nil {
 			continue
 		}
-		r.SwapDisk.Name = strings.TrimPrefix(r.SwapDisk.Name+","+d.Name, ",")
+		field = strings.TrimPrefix(field+","+d.Name, ",")
 		if !found {
 			sum, found = *d, true
 			continue
@@ -212,7 +215,7 @@ func (t *tree) readSwapDisk(r *Reading) {
 		sum.ReadSectors, sum.WriteSectors = sum.ReadSectors.Plus(d.ReadSectors), sum.WriteSectors.Plus(d.WriteSectors)
 		sum.BusyMillis = sum.BusyMillis.Plus(d.BusyMillis)
 	}
-	field := r.SwapDisk.Name
+	r.SwapDisk.Name = strings.Join(names, ",")
 	r.SwapDisk.Reads, r.SwapDisk.Writes = o.value(sum.Reads, field, Events), o.value(sum.Writes, field, Events)
 	r.SwapDisk.ReadBytes = o.value(sum.ReadSectors, field, Bytes).Times(kernel.SectorBytes, Bytes)
 	r.SwapDisk.WriteBytes = o.value(sum.WriteSectors, field, Bytes).Times(kernel.SectorBytes, Bytes)

@@ -91,6 +91,7 @@ func TestEveryFieldOfCgroupsIsReadFromItsFile(t *testing.T) {
 	}{
 		{"memory", CgroupMemory{}, func(g *Cgroup) any { return g.Memory }},
 		{"cpu", CgroupCPU{}, func(g *Cgroup) any { return g.CPU }},
+		{"pids", CgroupPIDs{}, func(g *Cgroup) any { return g.PIDs }},
 	} {
 		typ := reflect.TypeOf(part.empty)
 		for i := range typ.NumField() {

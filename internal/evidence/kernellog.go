@@ -24,12 +24,14 @@ var (
 	oomBefore  = expression(`^(Memory cgroup out of memory|Out of memory): Kill process (\d+) \((.*)\) score`)
 	hungTask   = expression(`^INFO: task (.*):(\d+) blocked for more than (\d+) seconds`)
 	synFlood   = expression(`^(?:\w+: ){0,2}[Pp]ossible SYN flooding on port (?:\S*:)?(\d+)`)
+	faulted    = expression(`^(?:traps: )?(\S.{0,14})\[(\d+)\]:? (?:(segfault) at [0-9a-f]|(general protection)(?: fault)? ip:|trap ([a-z0-9 ]+?) ip:|(unhandled exception): )`)
+	faultedIn  = expression(` in ([^\s\[]+)\[[0-9a-f]+(?:,[0-9a-f]+)?\+[0-9a-f]+\]`)
 	oomContext = expression(`^(?:Mem-Info|Node \d+ |Free swap  = |Total swap = |\d+ pages RAM|oom_reaper:|Tasks state|memory: usage \d+kB|swap: usage \d+kB|Memory cgroup stats|CPU: \d+ PID: |Call Trace:|Hardware name:)`)
 )
 
 // kernelLogState is what an OOM report, which is many lines, has said so far.
 type kernelLogState struct {
-	constraint     string // memcg, global; empty if not told
+	constraint     string // memcg, global, what boundTo makes; empty if not told
 	told           bool   // something of note was the kernel's: the log is its own
 	cgroup         string
 	limit          Value  // of the cgroup, bytes
@@ -86,6 +88,12 @@ func kernelText(l *logLine, text string, stamped bool, s *logState) (Event, bool
 		e.Kind, e.Comm, e.PID, e.Elapsed = HungTask, m[1], atoi(m[2]), l.number(m[3], "blocked for", Seconds)
 	case has("SYN flooding", synFlood):
 		e.Kind, e.Port = SynFlood, atoi(synFlood().FindStringSubmatch(text)[1])
+	case has("[", faulted):
+		m := faulted().FindStringSubmatch(text)
+		e.Kind, e.Comm, e.PID, e.Reason = Faulted, m[1], atoi(m[2]), m[3]+m[4]+m[5]+m[6]
+		if in := faultedIn().FindStringSubmatch(text); in != nil {
+			e.Frame = in[1]
+		}
 	case stamped, oomContext().MatchString(text):
 	default:
 		return Event{}, false
@@ -103,7 +111,12 @@ func kernelEvent(line []byte) bool {
 			}
 		}
 	}
-	return bytes.Contains(line, []byte("blocked for more than")) || bytes.Contains(line, []byte("SYN flooding"))
+	for _, word := range [...]string{"blocked for more than", "SYN flooding", " segfault at ", "traps: "} {
+		if bytes.Contains(line, []byte(word)) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutTime takes the kernel's own time off a line.
@@ -133,8 +146,11 @@ func (k *kernelLogState) readSummary(l *logLine, text string) {
 	e := l.event(OOMKill, FromKernel)
 	e.Comm, e.PID, e.Cgroup = m[3], atoi(m[4]), m[2]
 	k.constraint = "global"
-	if m[1] == "CONSTRAINT_MEMCG" {
+	switch m[1] {
+	case "CONSTRAINT_MEMCG":
 		k.constraint = "memcg"
+	case "CONSTRAINT_MEMORY_POLICY", "CONSTRAINT_CPUSET":
+		k.constraint = boundTo(m[1], text)
 	}
 	if c := oomMemcg().FindStringSubmatch(text); c != nil {
 		k.cgroup = c[1]
@@ -152,10 +168,12 @@ func (k *kernelLogState) killed(e Event, l *logLine, text string) Event {
 	if rss := oomAnonRSS().FindStringSubmatch(text); rss != nil {
 		e.AnonRSS = l.number(rss[1], "anon-rss", Bytes).Times(1024, Bytes)
 	}
-	if m[1] != "" {
-		k.constraint = constraintOf(m[1])
+	s := k.summary
+	summed := s != nil && s.PID == e.PID
+	if m[1] != "" && !(summed && s.Reason != "") {
+		k.constraint = constraintOf(m[1]) // which is the same for all of the machine and for some nodes
 	}
-	if s := k.summary; s != nil && s.PID == e.PID {
+	if summed {
 		e.Cgroup = s.Cgroup
 		k.summary = nil
 	} else if k.constraint == "memcg" {
@@ -175,12 +193,12 @@ func constraintOf(words string) string {
 
 func (k *kernelLogState) global() Tri {
 	switch k.constraint {
-	case "memcg":
-		return No
+	case "":
+		return Unsure
 	case "global":
 		return Yes
 	}
-	return Unsure
+	return No
 }
 
 // flush takes in a summary whose kill the log does not have.

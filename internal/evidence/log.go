@@ -60,13 +60,16 @@ func (f *lineFormat) mayBe(text string) bool {
 type logState struct {
 	b       *builder
 	version string
+	workers Value // how many the server says that it has
 	before  time.Time
 	kernel  kernelLogState
 	celery  celeryState
 	// killedUnit is the unit of which systemd last told an OOM kill.
 	killedUnit string
-	unitCode   map[string]Value // how each unit last exited
-	toldToEnd  map[string]bool  // containers that docker sent a signal
+	unitEnds   map[string]*unitEnd
+	toldToEnd  map[string]bool // containers that docker sent a signal
+	compose    composeState
+	counted    []int // events whose lines repeat a running count, by their place
 	sites      map[string]*siteState
 	namings    []siteNaming
 	fpmSlow    fpmSlowState
@@ -78,7 +81,7 @@ type logState struct {
 // lineFormats are tried in this order on each line.
 var lineFormats = []lineFormat{
 	{"kernel log", FromKernel, []string{"[", "oom-kill", "Kill", "Mem-Info", "swap", "pages RAM", "Node ", "limit of", "blocked for", "SYN flood"}, kernelLine},
-	{"system log", FromSystem, []string{"OOM killer", "oom-kill", "due to memory", "sending SIG", "systemd-oomd", "low memory!", "Main process exited", "Scheduled restart job", "Start request repeated"}, systemLine},
+	{"system log", FromSystem, []string{"OOM killer", "oom-kill", "due to memory", "sending SIG", "systemd-oomd", "low memory!", "Main process exited", "Failed with result", "Watchdog timeout", "Scheduled restart job", "Start request repeated"}, systemLine},
 	{"Celery", FromServer, []string{"MainProcess", "PoolWorker", "/Beat]", "worker: ", "billiard."}, celeryLine},
 	{"event loop", FromServer, []string{"has been blocked for", "Executing <"}, loopLine},
 	{"connection pool", FromServer, poolHints, dbPoolLine},
@@ -100,6 +103,7 @@ var lineFormats = []lineFormat{
 	{".NET", FromServer, []string{"listening on", "Redis", "Timeout ", "pool starvation", "heartbeat", "Microsoft.Hosting", "Application started"}, dotnetLine},
 	{"PostgreSQL", FromServer, []string{":  "}, postgresLine},
 	{"client of a database", FromServer, []string{"too many clients", "slots are reserved", "Too many connections", "ER_CON_COUNT", "max_user_connections", "max number of clients"}, databaseFullLine},
+	{"docker compose", FromDocker, []string{" exited with code ", "racefully ", "Aborting on container exit"}, composeLine},
 	{"docker events", FromDocker, []string{"container "}, dockerEventLine},
 	{"Container Apps system log", FromPlatform, []string{"Warning", "Normal", "Error"}, containerAppsLine},
 	{"Kubernetes events", FromKubernetes, []string{"Warning", "Normal", "No resources found"}, kubeEventLine},
@@ -186,6 +190,7 @@ func (r *logReader) line(n int, text string, at time.Time, app string) {
 	if app != "" {
 		l.app = app
 	}
+	r.state.compose.speaks(l)
 	if strings.TrimSpace(l.text) == "" {
 		return
 	}
@@ -250,11 +255,14 @@ func (r *logReader) kernelLine(m *kernelMessage) {
 	}
 }
 
-func (r *logReader) take(e Event, l *logLine) {
+// take takes in an event of a line, and returns its place, -1 if there are so many
+// that only their number is kept.
+func (r *logReader) take(e Event, l *logLine) int {
 	i := r.b.event(e)
 	if i >= 0 && l.at.IsZero() && l.bootSeconds >= 0 {
 		r.b.booted[i] = l.bootSeconds
 	}
+	return i
 }
 
 // covers notes the time that the log covers and its longest silence.
@@ -306,6 +314,9 @@ func appErrorText(text string) bool {
 // the first and the last line of the app's own.
 func (r *logReader) close() {
 	r.state.kernel.flush(r)
+	r.state.celery.tell(r.b)
+	r.state.endOnce(r.began, r.log.File)
+	r.state.sinceLast()
 	r.state.nameEvents(r.began)
 	best, name := 0, "console"
 	for _, format := range lineFormats {
@@ -323,7 +334,7 @@ func (r *logReader) close() {
 	if r.log.Origin == "" {
 		r.log.Origin = r.origin
 	}
-	r.log.Version = r.state.version
+	r.log.Version, r.log.Workers = r.state.version, r.state.workers
 	r.state.refused.tell(r.b, r.log.File)
 	if r.first != nil {
 		r.take(r.first.event(AppProgress, FromServer), r.first)

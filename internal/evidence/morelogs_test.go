@@ -49,7 +49,7 @@ func TestUnitsThatSystemdStartsAgain(t *testing.T) {
 	// A job that fails and is not started again is no loop.
 	wantEvents(t, readFile(t, "journal.txt", unitLog),
 		"2026-06-02T07:00:06 container exited app=relay.service code=2 reason=Scheduled restart job",
-		"2026-06-02T07:00:12 container exited app=relay.service reason=Scheduled restart job",
+		"2026-06-02T07:00:12 container exited app=relay.service signal=9 reason=Scheduled restart job",
 		"2026-06-02T07:00:14 back-off app=relay.service reason=Start request repeated too quickly")
 }
 

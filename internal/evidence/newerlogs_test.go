@@ -19,7 +19,7 @@ func TestCeleryTellsOfALostChildOnce(t *testing.T) {
 	// Celery's documentation: a hard time limit kills the child with SIGKILL.
 	wantEvents(t, readFile(t, "worker.log", celeryLog),
 		"2024-03-11T02:17:21 worker signalled pid=41 signal=9",
-		"2024-03-11T03:00:00 worker timeout pid=19 signal=9",
+		"2024-03-11T03:00:00 worker timeout pid=19 signal=9 limit=300",
 		"2024-03-11T03:10:00 worker exit pid=20 code=1",
 		"server stopping")
 }

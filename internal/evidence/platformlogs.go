@@ -151,9 +151,10 @@ func (b *builder) eventRows(s *sheet, t eventTable) error {
 			e.Times = n
 		}
 		if e.Kind != "" {
-			log.take(e, l)
+			log.takeCounted(e, l)
 		}
 	}
+	log.state.sinceLast()
 	b.closeTableLog(log, s)
 	return nil
 }

@@ -5,9 +5,10 @@ import "strings"
 var (
 	pumaHead    = expression(`^(?:\[(\d+)\] )?(?:\* |- |! |Puma |=== puma)(.*)$`)
 	pumaWorker  = expression(`Worker (\d+) \(PID: (\d+)\) booted(?: in ([\d.]+)s)?, phase: (\d+)`)
-	pumaTimeout = expression(`Terminating timed out worker(?: \([Ww]orker(?: \d+)? failed to check in within (\d+) seconds\))?: (\d+)`)
+	pumaTimeout = expression(`Terminating timed out worker(?: \([Ww]orker(?: \d+)? failed to (check in|boot) within (\d+) seconds\))?: (\d+)`)
 	pumaListen  = expression(`Listening on (\S+)`)
-	pumaThreads = expression(`(?:Min threads|Max threads|Workers): (\d+)`)
+	pumaThreads = expression(`(?:Min threads|Max threads): \d+`)
+	pumaWorkers = expression(`\bWorkers: (\d+)`)
 	pumaVersion = expression(`[Pp]uma version: ([\d.]+)`)
 	pumaStop    = expression(`Gracefully stopping|Goodbye`)
 )
@@ -16,7 +17,7 @@ var (
 //
 // https://github.com/puma/puma/blob/master/lib/puma/cluster.rb
 func pumaLine(l *logLine, s *logState) (Event, bool) {
-	if pumaHead().FindString(l.text) == "" {
+	if pumaHead().FindString(l.text) == "" && pumaHead().FindString(l.rest) == "" {
 		return Event{}, false
 	}
 	e := l.event("", FromServer)
@@ -29,9 +30,9 @@ func pumaLine(l *logLine, s *logState) (Event, bool) {
 		}
 	case pumaTimeout().MatchString(l.text):
 		m := pumaTimeout().FindStringSubmatch(l.text)
-		e.Kind, e.PID = WorkerTimeout, atoi(m[2])
+		e.Kind, e.PID = WorkerTimeout, atoi(m[3])
 		if m[1] != "" {
-			e.Limit = l.number(m[1], "check in", Seconds)
+			e.Limit = l.number(m[2], m[1], Seconds)
 		}
 	case pumaListen().MatchString(l.text):
 		e.Kind = Listening
@@ -39,6 +40,8 @@ func pumaLine(l *logLine, s *logState) (Event, bool) {
 	case pumaVersion().MatchString(l.text):
 		s.version = pumaVersion().FindStringSubmatch(l.text)[1]
 		e.Kind, e.Version = ServerStarted, s.version
+	case pumaWorkers().MatchString(l.text):
+		s.workers = l.number(pumaWorkers().FindStringSubmatch(l.text)[1], "Workers", Events)
 	case pumaThreads().MatchString(l.text), strings.Contains(l.text, "Puma starting"):
 	case pumaStop().MatchString(l.text):
 		e.Kind = ServerStopping

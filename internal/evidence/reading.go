@@ -139,6 +139,8 @@ type Vmstat struct {
 	WorkingsetRestore                 Value `field:"workingset_restore|workingset_restore_anon|workingset_restore_file"`
 	OOMKill                           Value `field:"oom_kill" unit:"events"`
 	CompactStall                      Value `unit:"events"`
+	// NrZspages is what the pools of compressed swap (zram, zswap) take now.
+	NrZspages Value
 }
 
 // Pressures is PSI of the machine or of a cgroup.
@@ -171,8 +173,8 @@ type Netstat struct {
 
 // DiskIO is what the disks that hold swap did since boot.
 type DiskIO struct {
-	Name                  string
-	Reads, Writes         Value // events
+	Name                  string // of all areas of swap, the path of those that are files
+	Reads, Writes         Value  // events
 	ReadBytes, WriteBytes Value
 	BusyMillis            Value
 }
@@ -189,6 +191,7 @@ type Cgroup struct {
 	Own    bool
 	Memory CgroupMemory
 	CPU    CgroupCPU
+	PIDs   CgroupPIDs
 	PSI    Pressures
 	// Server is the address or name of the server in it, empty if none is known.
 	Server string
@@ -240,6 +243,15 @@ type CgroupCPU struct {
 	ThrottledMicros Value `v2:"cpu.stat throttled_usec" v1:"cpu.stat throttled_time"` // of all its CPUs
 	// Now is how many CPUs it uses, as a tool had it that looked twice.
 	Now Value
+}
+
+// CgroupPIDs is the controller of tasks, threads included.
+//
+// https://docs.kernel.org/admin-guide/cgroup-v2.html (pids)
+type CgroupPIDs struct {
+	Current Value `v2:"pids.current" v1:"pids.current" unit:"events"`
+	Max     Limit `v2:"pids.max" v1:"pids.max" unit:"events"`
+	Refused Value `v2:"pids.events max" v1:"pids.events max" unit:"events"` // forks that failed for it
 }
 
 // QuotaCPUs is how many CPUs the quota allows.

@@ -71,3 +71,26 @@ func webAppJSON(b *builder, f *file, v any) (string, bool) {
 	c.Instances = jsonNumber(f, config, Events, "", "numberOfWorkers")
 	return "web app configuration", true
 }
+
+// TargetPort is the setting of Container Apps that says which port of the app the
+// ingress, and a health check without a port, asks.
+const TargetPort = "targetPort"
+
+// ingressJSON reads "az containerapp ingress show", and the ingress of "az
+// containerapp show". A port of 0 leaves it to the platform to find one.
+//
+// https://learn.microsoft.com/azure/container-apps/ingress-how-to
+func ingressJSON(b *builder, f *file, v any) (string, bool) {
+	o, place := asObject(v), ""
+	if inner := objectAt(v, "properties", "configuration", "ingress"); inner != nil {
+		o, place = inner, "properties.configuration.ingress."
+	}
+	if o[TargetPort] == nil || o["external"] == nil && o["transport"] == nil && o["fqdn"] == nil {
+		return "", false
+	}
+	from := Source{File: f.name, Field: place + TargetPort}
+	if port := parsedNumber(textOf(o[TargetPort]), NoUnit, from); port.Above(0) {
+		b.c.Config.Settings = append(b.c.Config.Settings, Setting{Name: TargetPort, Text: textOf(o[TargetPort]), Value: port, From: from})
+	}
+	return "Container Apps ingress", true
+}

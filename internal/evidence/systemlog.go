@@ -1,8 +1,10 @@
 package evidence
 
 import (
+	"cmp"
 	"path"
 	"strings"
+	"time"
 )
 
 var (
@@ -12,8 +14,13 @@ var (
 	earlyoomKills = expression(`^sending SIG(?:TERM|KILL) to process (\d+) (?:uid \d+ )?"?([^":]+)"?: (?:oom_score|badness) \d+(?:, (?:oom_score_adj -?\d+, )?VmRSS (\d+) MiB)?`)
 	systemMention = expression(`systemd-oomd killed \d+ process|^low memory! at or below SIG`)
 	unitEnded     = expression(`^(\S+\.service): Main process exited, code=(exited|killed|dumped), status=(\d+)`)
-	unitRestart   = expression(`^(\S+\.service): Scheduled restart job, restart counter is at (\d+)`)
-	unitGivenUp   = expression(`^(\S+\.service): Start request repeated too quickly`)
+	unitResult    = expression(`^(\S+\.service): Failed with result '([\w-]+)'`)
+	unitWatchdog  = expression(`^(\S+\.service): Watchdog timeout \(limit ([^)]+)\)`)
+	// unitStamp are the units of a span of time as systemd prints it, which Go calls
+	// otherwise.
+	unitStamp   = strings.NewReplacer(" ", "", "min", "m")
+	unitRestart = expression(`^(\S+\.service): Scheduled restart job, restart counter is at (\d+)`)
+	unitGivenUp = expression(`^(\S+\.service): Start request repeated too quickly`)
 )
 
 // systemLine reads what the machine's own services say of kills for want of
@@ -50,7 +57,7 @@ func systemLine(l *logLine, s *logState) (Event, bool) {
 		}
 	case systemMention().MatchString(text):
 		e.Kind = ""
-	case unitEnded().MatchString(text), unitRestart().MatchString(text), unitGivenUp().MatchString(text):
+	case unitEnded().MatchString(text), unitResult().MatchString(text), unitWatchdog().MatchString(text), unitRestart().MatchString(text), unitGivenUp().MatchString(text):
 		return unitLine(l, s, text), true
 	default:
 		return Event{}, false
@@ -68,20 +75,59 @@ func unitLine(l *logLine, s *logState, text string) Event {
 	switch {
 	case unitEnded().MatchString(text):
 		m := unitEnded().FindStringSubmatch(text)
-		if s.unitCode == nil {
-			s.unitCode = map[string]Value{}
+		end := s.unitEnd(m[1])
+		if end.code, end.signal = (Value{}), 0; m[2] == "exited" {
+			end.code = l.number(m[3], "status", NoUnit)
+		} else {
+			end.signal = atoi(m[3])
 		}
-		delete(s.unitCode, m[1])
-		if m[2] == "exited" {
-			s.unitCode[m[1]] = l.number(m[3], "status", NoUnit)
-		}
+	case unitResult().MatchString(text):
+		m := unitResult().FindStringSubmatch(text)
+		s.unitEnd(m[1]).result = m[2]
+	case unitWatchdog().MatchString(text):
+		m := unitWatchdog().FindStringSubmatch(text)
+		s.unitEnd(m[1]).limit = l.span(m[2], "Watchdog timeout")
 	case unitRestart().MatchString(text):
 		m := unitRestart().FindStringSubmatch(text)
-		e.App, e.Counter = m[1], l.number(m[2], "restart counter", Events)
-		e.Kind, e.Code, e.Reason = ContainerExited, s.unitCode[e.App], "Scheduled restart job"
+		end := s.unitEnd(m[1])
+		e.Kind, e.App, e.Counter = ContainerExited, m[1], l.number(m[2], "restart counter", Events)
+		e.Code, e.Signal, e.Reason = end.code, end.signal, cmp.Or(end.result, "Scheduled restart job")
+		if end.result == "watchdog" {
+			e.Limit = end.limit
+		}
+		delete(s.unitEnds, e.App)
 	default:
 		e.App = unitGivenUp().FindStringSubmatch(text)[1]
 		e.Kind, e.Reason = BackOff, "Start request repeated too quickly"
 	}
 	return e
+}
+
+// unitEnd is what systemd has said of the latest end of a unit.
+type unitEnd struct {
+	code   Value
+	signal int
+	result string
+	limit  Value // of the watchdog, s
+}
+
+func (s *logState) unitEnd(unit string) *unitEnd {
+	if s.unitEnds == nil {
+		s.unitEnds = map[string]*unitEnd{}
+	}
+	if s.unitEnds[unit] == nil {
+		s.unitEnds[unit] = &unitEnd{}
+	}
+	return s.unitEnds[unit]
+}
+
+// span reads a span of time as systemd prints it: "1min 30s".
+func (l *logLine) span(text, field string) Value {
+	from := l.from()
+	from.Field = field
+	d, err := time.ParseDuration(unitStamp.Replace(text))
+	if err != nil {
+		return Missing(Unreadable, "it is no span of time", from)
+	}
+	return Known(d.Seconds(), Seconds, from)
 }

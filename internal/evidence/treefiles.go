@@ -75,6 +75,7 @@ func cgroupName(base string) bool {
 		"memory.events", "memory.events.local", "memory.stat", "memory.usage_in_bytes", "memory.limit_in_bytes",
 		"memory.max_usage_in_bytes", "memory.failcnt", "memory.oom_control",
 		"cpu.stat", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuacct.usage", "cpuacct.stat",
+		"pids.current", "pids.max", "pids.events",
 		"memory.pressure", "cpu.pressure", "io.pressure", "irq.pressure", "cgroup.controllers":
 		return true
 	}

@@ -37,7 +37,7 @@ func TestCgroupV1(t *testing.T) {
 		QuotaMicros: Limit{Num: num(50000)}, PeriodMicros: num(100000),
 		Periods: num(900), Throttled: num(120), ThrottledMicros: num(4500000),
 	})
-	wantEqual(t, "pids", must[CgroupPIDs](t)(c.PIDs()), CgroupPIDs{num(3), Limit{Unlimited: true}})
+	wantEqual(t, "pids", must[CgroupPIDs](t)(c.PIDs()), CgroupPIDs{Current: num(3), Max: Limit{Unlimited: true}})
 	if _, err := c.PSI(PSIMemory); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("v1 pressure: %v", err)
 	}
@@ -87,7 +87,7 @@ func TestCgroupV2(t *testing.T) {
 		QuotaMicros: Limit{Num: num(150000)}, PeriodMicros: num(100000),
 		Periods: num(400), Throttled: num(90), ThrottledMicros: num(1234567),
 	})
-	wantEqual(t, "pids", must[CgroupPIDs](t)(c.PIDs()), CgroupPIDs{num(7), Limit{Num: num(100)}})
+	wantEqual(t, "pids", must[CgroupPIDs](t)(c.PIDs()), CgroupPIDs{Current: num(7), Max: Limit{Num: num(100)}, Refused: num(12)})
 	wantEqual(t, "pressure", must[PSI](t)(c.PSI(PSIMemory)).Full, Stall{76, 70, 55, 88000000, true})
 
 	top := must[*Cgroup](t)(f.Cgroup("/kubepods"))

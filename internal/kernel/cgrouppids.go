@@ -6,6 +6,7 @@ package kernel
 type CgroupPIDs struct {
 	Current Num
 	Max     Limit
+	Refused Num // forks that failed for the limit, since 4.7
 }
 
 // PIDs reads the pids controller once.
@@ -19,4 +20,12 @@ func (c *Cgroup) PIDsReader() (*Reader[CgroupPIDs], error) {
 var pidsFiles = []part[CgroupPIDs]{
 	numFile("pids.current", func(p *CgroupPIDs) *Num { return &p.Current }),
 	limitFile("pids.max", func(p *CgroupPIDs) *Limit { return &p.Max }),
+	flatFile("pids.events", (*CgroupPIDs).event),
+}
+
+func (p *CgroupPIDs) event(key []byte) *Num {
+	if string(key) == "max" {
+		return &p.Refused
+	}
+	return nil
 }

@@ -44,6 +44,7 @@ type Vmstat struct {
 	CompactStall                   Num // events
 
 	NrMapped, NrShmem, NrPageTablePages Num // now, not totals
+	NrZspages                           Num // now: of compressed swap (zram, zswap), since 4.8
 
 	// normal says that AllocstallNormal is to be added to Allocstall.
 	normal bool
@@ -57,7 +58,7 @@ func (f *FS) VmstatReader() (*Reader[Vmstat], error) {
 	return newReader(f.at, "", part[Vmstat]{name: "proc/vmstat", flat: parseVmstat})
 }
 
-// VmstatUsageReader is VmstatReader without the swapping of zeros and zswap: for
+// VmstatUsageReader is VmstatReader without the swapping of zeros and zswap, for
 // sampling. These stand at the end, behind much that nobody reads, and the
 // kernel gathers all counters anew for each page of text.
 func (f *FS) VmstatUsageReader() (*Reader[Vmstat], error) {
@@ -94,6 +95,8 @@ func (v *Vmstat) slot(key []byte) *Num {
 		return dst
 	}
 	switch string(key) {
+	case "nr_zspages":
+		return &v.NrZspages
 	case "swpin_zero":
 		return &v.SwpinZero
 	case "swpout_zero":

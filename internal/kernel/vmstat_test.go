@@ -104,6 +104,12 @@ func TestVmstatBadFieldIsNamed(t *testing.T) {
 	wantEqual(t, "pgmajfault", v.Pgmajfault, num(7))
 }
 
+// nr_zspages is what is compressed now, in pages, beside the totals (mm/vmstat.c).
+func TestVmstatPagesOfCompressedSwap(t *testing.T) {
+	f, _ := tree(t, map[string]string{"proc/vmstat": "nr_free_cma 0\nnr_zspages 359123\npswpin 4\n"})
+	wantEqual(t, "nr_zspages", must[Vmstat](t)(f.Vmstat()).NrZspages, num(359123))
+}
+
 // Against a reading of the same file with the standard library, before and
 // after ours: totals only rise.
 func TestVmstatLive(t *testing.T) {
