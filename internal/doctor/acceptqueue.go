@@ -36,7 +36,9 @@ type overflow struct {
 	rate        evidence.Value    // drops between the readings
 	perListener evidence.Value    // and those of one listener
 	listener    *evidence.Listener
+	likely      bool              // the listener follows from its queue alone
 	past        []*evidence.Event // what the kernel's log said long before the readings
+	shared      evidence.Value    // drops of this queue and others together, where several are full
 }
 
 // unnamed reports whether nothing tells which queue it was.
@@ -57,30 +59,21 @@ func (l *look) overflow() overflow {
 		within = min(within, floodNow)
 	}
 	o.said, o.past = l.latelyKernel(within, evidence.QueueFull, evidence.SynFlood)
-	o.said = ofLastPort(o.said)
 	if r := l.Last(); r != nil {
 		for i := range r.Listeners {
 			s := &r.Listeners[i]
-			if s.Full() {
+			same := func(have *evidence.Listener) bool { return have.Address == s.Address } // SO_REUSEPORT
+			if s.Full() && !slices.ContainsFunc(o.full, same) {
 				o.full = append(o.full, s)
 			}
 		}
 		o.lasts = len(o.full) > 0 && l.fullThroughout(o.full[0].Address)
 		l.whoDrops(r, &o)
-	}
-	return o
-}
-
-// ofLastPort keeps the kernel's lines about the port that it named last: the
-// queues of two ports are two.
-func ofLastPort(said []*evidence.Event) []*evidence.Event {
-	port := 0
-	for _, e := range said {
-		if e.Kind == evidence.SynFlood {
-			port = e.Port
+		if o.rate.Above(0) && o.unnamed() {
+			o.listener, o.likely = l.wasFull(), true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(said), func(e *evidence.Event) bool { return e.Kind == evidence.SynFlood && e.Port != port })
+	return o
 }
 
 // pastFloods notes the kernel's lines that are long over.
@@ -90,7 +83,7 @@ func pastFloods(l *look, a *answer, past []*evidence.Event) {
 	}
 	var w words
 	last := past[len(past)-1]
-	text := "The kernel's log has " + w.count("possible SYN flooding", countOf(past), "line") + " about a full accept queue, the last of port " + strconv.Itoa(last.Port) + " " + l.ago(last)
+	text := "The kernel's log has " + w.count("possible SYN flooding", countOf(past), "line") + " about a full accept queue" + lastOf(len(past)) + "port " + strconv.Itoa(last.Port) + " " + l.ago(last)
 	a.note(Queues, text+": it writes one line for a port, so whether that went on is not told.", &w)
 }
 
@@ -119,12 +112,7 @@ func (l *look) whoDrops(r *evidence.Reading, o *overflow) {
 	var all []dropper
 	for i := range r.Listeners {
 		s := &r.Listeners[i]
-		drops := l.Delta(func(r *evidence.Reading) evidence.Value {
-			if s := r.Listener(s.Address); s != nil {
-				return s.Drops
-			}
-			return evidence.Missing(evidence.NotSeen, "it does not listen there")
-		})
+		drops := l.dropsOf(s)
 		if drops.Above(0) && (o.rate.Above(0) || !o.rate.Known && s.Full()) {
 			all = append(all, dropper{s, drops})
 		}
@@ -156,7 +144,9 @@ func judgeQueues(l *look, a *answer) {
 	o := l.overflow()
 	pastFloods(l, a, o.past)
 	if len(o.full)+len(o.busy)+len(o.said) > 0 || o.rate.Above(0) || o.perListener.Above(0) {
-		a.found(queueFinding(l, o))
+		for _, part := range l.eachQueue(o) {
+			a.found(queueFinding(l, part))
+		}
 		return
 	}
 	var w words
@@ -174,7 +164,10 @@ func judgeQueues(l *look, a *answer) {
 		total := l.Latest(func(r *evidence.Reading) evidence.Value { return r.Netstat.ListenOverflows })
 		a.cannotTell(Queues, "Accept queues overflowed "+w.count("ListenOverflows", total, "time")+" at some time; one reading does not tell whether they do now.", "The same counters a second time, and ss -ltn.", &w)
 	case l.Has(evidence.HasListeners) || l.Has(evidence.HasUnixQueues):
-		r := l.Last()
+		r := l.lastListeners()
+		if r == nil {
+			return
+		}
 		worst := slices.MaxFunc(r.Listeners, func(x, y evidence.Listener) int { return int(x.Queue.Number - y.Queue.Number) })
 		text := "The longest accept queue holds " + w.n("accept queue", worst.Queue) + " of " + w.n("backlog", worst.Backlog) + " (" + worst.Address + ")"
 		if least := l.leastQueue(&worst); least.AtLeast(manyWait) {
@@ -185,7 +178,7 @@ func judgeQueues(l *look, a *answer) {
 			a.cannotTell(Queues, text+"; whether that lasts, and for how long they wait, is not told.", "ss -ltn ten times, a second apart, and the state of the workers.", &w)
 			return
 		}
-		a.fine(Queues, text+".", &w)
+		a.fineOf(worst.Address, Queues, text+".", &w)
 	}
 }
 
@@ -231,6 +224,7 @@ func queueFinding(l *look, o overflow) *Finding {
 		f.What = "The accept queue of " + o.listener.Address + " overflows"
 		f.Subject = o.listener.Address
 		backlog = o.listener.Backlog
+		f.see("backlog", backlog)
 	}
 	if f.What == "" && len(o.said) > 0 {
 		f.What = "An accept queue overflowed"
@@ -244,7 +238,7 @@ func queueFinding(l *look, o overflow) *Finding {
 	}
 	// Both count packets: a client that is not answered tries again.
 	if o.rate.Above(0) {
-		f.What += ", and " + f.count("ListenOverflows", o.rate, "connection attempt") + " dropped between the readings, a client's further attempts counted again"
+		f.What += ", and " + f.count("ListenOverflows", o.rate, "connection attempt") + were(o.rate) + " dropped between the readings, a client's further attempts counted again"
 		f.see("drops of the listener", o.perListener)
 	} else if o.perListener.Above(0) {
 		f.What += ", and the kernel dropped " + f.count("drops of the listener", o.perListener, "packet") + " there between the readings, a client's further attempts counted again"
@@ -256,7 +250,11 @@ func queueFinding(l *look, o overflow) *Finding {
 		}
 	}
 	f.What += "."
-	f.see("ListenOverflows per second", l.Rate(func(r *evidence.Reading) evidence.Value { return r.Netstat.ListenOverflows }))
+	if !o.shared.Known {
+		f.see("ListenOverflows per second", l.Rate(func(r *evidence.Reading) evidence.Value { return r.Netstat.ListenOverflows }))
+	} else if o.shared.Above(0) {
+		f.What += " Of all queues " + f.count("ListenOverflows", o.shared, "connection attempt") + were(o.shared) + " dropped between the readings; of which, the kernel does not count."
+	}
 	for _, s := range o.full {
 		f.places = append(f.places, s.Address)
 	}
@@ -272,8 +270,13 @@ func queueFinding(l *look, o overflow) *Finding {
 		f.Span = "at the one instant that was read"
 	}
 	if o.unnamed() {
+		if l.severalListen() {
+			f.notBy = []Mode{BootTimeoutLoop, EventLoopBlocked, WorkerExhaustion} // of whom nothing says that the queue is theirs
+		}
 		f.level(Inferred, "the kernel counts for all listeners of the network namespace; that it is this server's queue, nothing tells")
 		f.not("another server of the same machine or container", "cannot be ruled out: ListenOverflows has no address")
+	} else if o.listener != nil && o.likely {
+		f.level(StronglySuggested, "connections were dropped between two readings, and of all queues this alone was seen full at one of them")
 	} else {
 		f.level(Observed, queueRule(o))
 	}

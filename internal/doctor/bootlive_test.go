@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,29 @@ func TestWorkersThatAreReplacedWithoutServing(t *testing.T) {
 		good := slices.ContainsFunc(r.Good, func(k Check) bool { return k.Area == Workers })
 		if found != c.found || suspected != c.suspected || good != c.good {
 			t.Errorf("%s: found %v, suspected %v, workers in order %v; want %v, %v, %v", c.name, found, suspected, good, c.found, c.suspected, c.good)
+		}
+	}
+}
+
+// Puma says of a worker that it was given up while it booted, and of which place it
+// was (timeout_workers in lib/puma/cluster.rb). One round of that is a slow start of
+// all; a place that is named again is a loop.
+func TestWorkersOfWhichTheServerSaysThatTheyNeverBooted(t *testing.T) {
+	gaveUp := func(line, place int) evidence.Event {
+		from := evidence.Source{File: "puma.log", Line: line}
+		return evidence.Event{Kind: evidence.WorkerTimeout, Origin: evidence.FromServer, PID: 30 + line, From: from, Limit: evidence.Known(45, evidence.Seconds, from),
+			Text: fmt.Sprintf("! Terminating timed out worker (Worker %d failed to boot within 45 seconds): %d", place, 30+line)}
+	}
+	for name, c := range map[string]struct {
+		events []evidence.Event
+		want   Mode
+	}{
+		"a loop":    {[]evidence.Event{gaveUp(1, 0), gaveUp(2, 1), gaveUp(3, 0)}, BootTimeoutLoop},
+		"one round": {[]evidence.Event{gaveUp(1, 0), gaveUp(2, 1)}, WorkerTimeout},
+	} {
+		r := Diagnose(&evidence.Case{Events: c.events, Logs: []evidence.Log{{File: "puma.log", As: "Puma", Origin: evidence.FromServer}}})
+		if len(r.Findings) != 1 || r.Findings[0].Mode != c.want || c.want == BootTimeoutLoop && !strings.Contains(r.Findings[0].What, "3 workers killed about 45 s after") {
+			t.Errorf("%s: %+v, want %s alone", name, r.Findings, c.want)
 		}
 	}
 }

@@ -31,15 +31,69 @@ var bootTimeoutLoop = Rule{
 		liveBoots(l, a)
 		for _, c := range l.crews() {
 			limit, told := c.limit(l)
-			lost := c.lostBooting(limit)
-			if len(lost) < bootRounds && !told {
-				lost = c.lostAlike()
+			lost := c.lostInRounds(limit)
+			if len(lost) == 0 && !told {
+				if alike := c.lostAlike(); generations(alike) {
+					lost = alike
+				}
 			}
-			if len(lost) >= bootRounds && generations(lost) {
+			if len(lost) > 0 {
 				a.found(bootFinding(l, c, lost, limit, told))
 			}
 		}
 	},
+}
+
+// lostInRounds are the workers that were given up while they booted, if that went on
+// for more than one round of them: by what the server says, or by their times.
+func (c *crew) lostInRounds(limit time.Duration) []*life {
+	if said := c.saidBooting(); said != nil {
+		return said
+	}
+	if lost := c.lostBooting(limit); len(lost) >= bootRounds && generations(lost) {
+		return lost
+	}
+	return nil
+}
+
+// neverBooted is what Puma says of a worker that it gives up while it boots.
+//
+// https://github.com/puma/puma/blob/master/lib/puma/cluster.rb (timeout_workers)
+var neverBooted = expression(`(?i)worker(?: (\d+))? failed to boot within \d+ seconds`)
+
+// saidBooting are the workers of which their server says that they were given up
+// while they booted, if one took the place of another of them: a place is named
+// twice, there are more of them than places, or they were given up longer apart than
+// one boot may take.
+func (c *crew) saidBooting() []*life {
+	var lost []*life
+	var gone []*evidence.Event
+	places := map[string]int{}
+	again := false
+	for i := range c.lives {
+		w := &c.lives[i]
+		if w.timeout == nil {
+			continue
+		}
+		m := neverBooted().FindStringSubmatch(w.timeout.Text)
+		if m == nil {
+			continue
+		}
+		if m[1] != "" {
+			places[m[1]]++
+			again = again || places[m[1]] > 1
+		}
+		lost, gone = append(lost, w), append(gone, w.timeout)
+	}
+	if len(lost) < bootRounds {
+		return nil
+	}
+	from, to := stretch(gone)
+	again = again || c.workers.Above(0) && c.workers.Below(float64(len(lost)))
+	if limit := gone[0].Limit; !again && !(limit.Known && to.Sub(from).Seconds() >= limit.Number) {
+		return nil
+	}
+	return lost
 }
 
 // lostBooting are the workers whose server gave them up as long after their
@@ -82,7 +136,7 @@ func (c *crew) lostAlike() []*life {
 // them had been given up.
 func generations(lost []*life) bool {
 	for _, w := range lost {
-		if !w.boot.At.Before(lost[0].timeout.At) {
+		if w.boot != nil && !w.boot.At.Before(lost[0].timeout.At) {
 			return true
 		}
 	}
@@ -95,20 +149,33 @@ func bootFinding(l *look, c *crew, lost []*life, limit time.Duration, told bool)
 		gone = append(gone, w.timeout)
 	}
 	f := &Finding{Subject: c.subject()}
-	d, _ := lost[0].booted()
-	lasted := evidence.Known(d.Seconds(), evidence.Seconds, lost[0].boot.From, lost[0].timeout.From)
+	d, timed := lost[0].booted()
+	lasted := gone[0].Limit
+	if timed {
+		lasted = evidence.Known(d.Seconds(), evidence.Seconds, lost[0].boot.From, lost[0].timeout.From)
+	}
 	f.What = "Workers take longer to boot than their server waits: " + f.count("workers given up while booting", countOf(gone), "worker") +
-		" killed about " + f.n("from boot to time-out", lasted) + " after their boot and booted anew, which no restart counter shows."
-	from, to := lost[0].boot.At, lost[len(lost)-1].timeout.At
+		" killed"
+	if lasted.Known {
+		f.What += " about " + f.n("from boot to time-out", lasted) + " after their boot"
+	}
+	f.What += " and booted anew, which no restart counter shows."
+	from, to := stretch(gone)
+	if timed {
+		from = lost[0].boot.At
+	}
 	f.between(from, to)
 	f.level(Observed, "boots and time-outs of the same workers stand in the server's log, round after round")
+	if !timed {
+		f.level(Observed, "the server's own log says of each that it did not boot in time, round after round")
+	}
 	server, setting, preload := c.bootWords()
 	f.Cause = server + " kills a worker that does not report within " + setting + ", and importing the app or filling its memory counts. Killing and booting again costs the machine the same memory and CPU once more, so that all boots get slower."
-	if v := gone[len(gone)-1].Limit; v.Known {
+	if v := latestLimit(gone); v.Known {
 		f.see("the server's time-out", v)
-	} else if told {
+	} else if told && l.start() != nil {
 		f.see("--timeout", l.start().Timeout)
-	} else if d > time.Duration(bootLate*float64(limit))+bootSlack {
+	} else if timed && d > time.Duration(bootLate*float64(limit))+bootSlack {
 		f.Cause += " The time-out was not seen; that all were given up after the same time tells what it is."
 		f.level(Inferred, "each worker was given up the same time after its boot; the limit itself was not seen")
 	} else if server == "gunicorn" {

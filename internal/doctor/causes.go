@@ -43,11 +43,18 @@ var explains = map[Mode][]Mode{
 // consequences behind it. Findings come in the order of the rules, which
 // settles what causes do not.
 func inCausalOrder(findings []Finding) []Finding {
+	candidates := map[Mode][]int{} // by what they can explain
 	for i := range findings {
-		if c := causeOf(findings, i); c >= 0 {
-			findings[i].CausedBy = findings[c].Mode
-			if !slices.Contains(findings[c].Explains, findings[i].Mode) {
-				findings[c].Explains = append(findings[c].Explains, findings[i].Mode)
+		mode := findings[i].Mode
+		list, known := candidates[mode]
+		if !known {
+			list = explainers(findings, mode)
+			candidates[mode] = list
+		}
+		if c := causeOf(findings, i, list); c >= 0 {
+			findings[i].follow(findings[c].Mode)
+			if !slices.Contains(findings[c].Explains, mode) {
+				findings[c].Explains = append(findings[c].Explains, mode)
 			}
 		}
 	}
@@ -75,18 +82,33 @@ func inCausalOrder(findings []Finding) []Finding {
 // these cause each other.
 func consequences(findings []Finding, mode Mode) []int {
 	var all, ordered []int
+	left := map[Mode]int{}
 	for i := range findings {
 		if findings[i].CausedBy == mode {
 			all = append(all, i)
+			left[findings[i].Mode]++
 		}
 	}
+	explained := func(m Mode) bool {
+		for cause, n := range left {
+			if n > 0 && slices.Contains(explains[cause], m) {
+				return true
+			}
+		}
+		return false
+	}
 	for len(all) > 0 {
-		first := slices.IndexFunc(all, func(i int) bool {
-			return !slices.ContainsFunc(all, func(j int) bool { return slices.Contains(explains[findings[j].Mode], findings[i].Mode) })
-		})
-		first = max(first, 0)
-		ordered = append(ordered, all[first])
-		all = slices.Delete(all, first, first+1)
+		// There is no way round in a circle, so that one of them is first.
+		next := findings[all[max(slices.IndexFunc(all, func(i int) bool { return !explained(findings[i].Mode) }), 0)]].Mode
+		rest := all[:0]
+		for _, i := range all {
+			if findings[i].Mode == next {
+				ordered = append(ordered, i)
+			} else {
+				rest = append(rest, i)
+			}
+		}
+		all, left[next] = rest, 0
 	}
 	return ordered
 }
@@ -97,22 +119,38 @@ func firstOf(findings []Finding, mode Mode) int {
 	return slices.IndexFunc(findings, func(f Finding) bool { return f.Mode == mode })
 }
 
-// causeOf returns the place of the finding that explains another, -1 if none
-// does. What only concerns one subject explains nothing of another's.
-func causeOf(findings []Finding, of int) int {
-	f := findings[of]
+// follow says that another mode explains a finding, whose own guesses at a cause are
+// then none any more.
+func (f *Finding) follow(cause Mode) {
+	f.CausedBy = cause
+	if f.followed != "" {
+		f.Cause = f.followed
+		f.Now = []string{"See to " + string(cause) + " first."}
+	}
+}
+
+// explainers are the places of the findings that can explain a mode.
+func explainers(findings []Finding, mode Mode) []int {
+	var all []int
+	for i := range findings {
+		if slices.Contains(explains[findings[i].Mode], mode) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// causeOf returns the place of the finding among some that explains another, -1 if
+// none does. What only concerns one subject explains nothing of another's.
+func causeOf(findings []Finding, of int, among []int) int {
+	f := &findings[of]
 	if f.ownCause {
 		return -1
 	}
-	for i := range findings {
-		c := &findings[i]
-		if i == of || !slices.Contains(explains[c.Mode], f.Mode) {
-			continue
+	for _, i := range among {
+		if c := &findings[i]; i != of && !slices.Contains(f.notBy, c.Mode) && related(c, f) {
+			return firstOf(findings, c.Mode)
 		}
-		if slices.Contains(f.notBy, c.Mode) || !related(c, &f) {
-			continue
-		}
-		return firstOf(findings, c.Mode)
 	}
 	return -1
 }

@@ -41,8 +41,10 @@ type Report struct {
 	// From and To are the first and last instant in the evidence.
 	From *time.Time `json:"from,omitempty"`
 	To   *time.Time `json:"to,omitempty"`
-	// Findings are ordered: causes before what they explain.
+	// Findings are ordered: causes before what they explain. LeftOut is how many
+	// beyond the most that a report holds there were.
 	Findings []Finding `json:"findings"`
+	LeftOut  int       `json:"left_out,omitempty"`
 	// Good is what was looked at and found in order, Unsure what the evidence
 	// cannot tell although there is some, Notes what to know.
 	Good   []Check `json:"good"`
@@ -54,6 +56,10 @@ type Report struct {
 	Inputs    []evidence.Input    `json:"inputs"`
 	Strangers []evidence.Stranger `json:"not_understood"`
 }
+
+// mostFindings bounds a report: at some 1.6 kB each the document stays below 10
+// MB.
+const mostFindings = 5_000
 
 // Unseen is a kind of evidence that the case does not hold.
 type Unseen struct {
@@ -110,6 +116,9 @@ func Diagnose(c *evidence.Case) *Report {
 		r.Notes = append(r.Notes, a.notes...)
 	}
 	r.Findings = inCausalOrder(r.Findings)
+	if n := len(r.Findings) - mostFindings; n > 0 {
+		r.Findings, r.LeftOut = r.Findings[:mostFindings], n
+	}
 	general(l, r)
 	r.consistent()
 	r.explained()
@@ -125,9 +134,11 @@ func Diagnose(c *evidence.Case) *Report {
 // says that it is not, for a pool whose workers are killed while they boot is idle,
 // and what looks bad about it and has its cause in that finding.
 func (r *Report) consistent() {
-	modes := []Mode{BootTimeoutLoop, WorkerTimeout, FailedStart, CrashLoop, RestartCascade, EventLoopBlocked, WorkerExhaustion}
+	modes := []Mode{BootTimeoutLoop, WorkerTimeout, FailedStart, SlowStart, CrashLoop, RestartCascade, EventLoopBlocked, WorkerExhaustion}
 	told := func(c Check) bool {
-		return c.of != "" && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Subject == c.of && slices.Contains(modes, f.Mode) })
+		return c.of != "" && slices.ContainsFunc(r.Findings, func(f Finding) bool {
+			return (f.Subject == c.of || slices.Contains(f.places, c.of)) && slices.Contains(modes, f.Mode)
+		})
 	}
 	r.Good, r.Unsure = slices.DeleteFunc(r.Good, told), slices.DeleteFunc(r.Unsure, told)
 }
@@ -149,6 +160,9 @@ func (r *Report) conclude() {
 	case len(r.Findings) > 0:
 		r.Verdict = Findings
 		r.Summary = r.Findings[0].What
+		if g := groups(r.Findings)[0]; len(g) > 1 {
+			r.Summary = g.title() + g.colon() + g.inShort()
+		}
 	case len(r.Good) > 0 && !slices.ContainsFunc(r.Unsure, func(c Check) bool { return c.suspicious }):
 		r.Verdict = Healthy
 		r.Summary = "Nothing is wrong, as far as this evidence goes: " + areas(r.Good) + "."

@@ -229,45 +229,71 @@ func (l *look) longestSilence() evidence.Value {
 	return best
 }
 
-// starvedProbe looks at a process that lives, has memory, and does not answer
-// its health check in time.
+// starvedProbe looks at processes that live, have memory, and do not answer their
+// health checks in time, app by app.
 func starvedProbe(l *look, a *answer) {
 	late := probeTimeouts(l)
-	if len(late) == 0 || severalApps(late) || l.poolSize().Known || len(l.Pools) > 0 {
+	apps := appsOf(late)
+	if len(late) == 0 || len(apps) > severalApps || l.poolSize().Known || len(l.Pools) > 0 || len(l.EventsOf(evidence.OOMKill)) > 0 {
 		return
 	}
-	if _, small := l.smallQuota(); small || len(l.EventsOf(evidence.OOMKill, evidence.PodOOMKilled)) > 0 {
-		return
+	for _, app := range apps {
+		if _, small := l.smallQuota(app); small || len(about(l.EventsOf(evidence.PodOOMKilled), app)) > 0 || l.endedItself(app) || l.startsSlowly(app) != nil {
+			continue
+		}
+		a.found(starvedFinding(l, app, only(late, func(e *evidence.Event) bool { return e.App == app })))
 	}
+}
+
+// severalApps is how many may get late answers for a loop of their own to be behind
+// that: of more, no one loop is.
+const severalApps = 2
+
+// containersOf are the containers of an app; the only one there is may have
+// another name.
+func (l *look) containersOf(app string) []*evidence.Container {
+	var all []*evidence.Container
 	for i := range l.Containers {
-		if c := &l.Containers[i]; c.OOMKilled == evidence.Yes || c.LastReason == "OOMKilled" || c.LastExitCode.Above(0) && c.LastExitCode.Number != 137 && c.LastExitCode.Number != 143 {
-			return
+		if c := &l.Containers[i]; sameProgram(c.Name, app) {
+			all = append(all, c)
 		}
 	}
-	used := evidence.Missing(evidence.NotSeen, "no limit is known")
+	if len(all) == 0 && len(l.Containers) == 1 {
+		all = append(all, &l.Containers[0])
+	}
+	return all
+}
+
+// endedItself reports whether a container of an app was ended for want of memory,
+// or by another end than a signal to end.
+func (l *look) endedItself(app string) bool {
+	return slices.ContainsFunc(l.containersOf(app), func(c *evidence.Container) bool {
+		return c.OOMKilled == evidence.Yes || c.LastReason == "OOMKilled" || c.LastExitCode.Above(0) && c.LastExitCode.Number != 137 && c.LastExitCode.Number != 143
+	})
+}
+
+// usedOfLimit is the share of its limit that the only cgroup with one holds: of
+// several, nothing tells which is the app's.
+func (l *look) usedOfLimit() evidence.Value {
+	used, limits := evidence.Missing(evidence.NotSeen, "no limit is known"), 0
 	for _, path := range l.CgroupPaths() {
 		if m := &l.lastCgroup(path).Memory; m.Max.Known && !m.Max.Unlimited {
 			used = m.Current.PercentOf(m.Max.Value)
+			limits++
 		}
 	}
-	a.found(starvedFinding(l, late, used))
-}
-
-// severalApps reports whether events are of so many apps that no one loop can be
-// behind them.
-func severalApps(events []*evidence.Event) bool {
-	apps := map[string]bool{}
-	for _, e := range events {
-		apps[e.App] = true
+	if limits > 1 {
+		return evidence.Missing(evidence.CannotTell, "several cgroups have a limit")
 	}
-	return len(apps) >= 3
+	return used
 }
 
-func starvedFinding(l *look, late []*evidence.Event, used evidence.Value) *Finding {
-	f := &Finding{}
+func starvedFinding(l *look, app string, late []*evidence.Event) *Finding {
+	f := &Finding{Subject: app}
+	used := l.usedOfLimit()
 	f.What = "The process lives and does not answer its health check in time (" + f.count("health check time-outs", countOf(late), "time-out") + " seen)"
-	for i := range l.Containers {
-		c := &l.Containers[i]
+	containers := l.containersOf(app)
+	for _, c := range containers {
 		if c.Restarts.Above(0) {
 			f.What += "; it was restarted " + f.count("restarts", c.Restarts, "time")
 		}
@@ -293,8 +319,8 @@ func starvedFinding(l *look, late []*evidence.Event, used evidence.Value) *Findi
 	if used.Below(roomInMemory) {
 		f.not("out of memory", f.n("used of limit", used)+" of the limit is used, and no kill is reported")
 	}
-	for i := range l.Containers {
-		if l.Containers[i].LastExitCode.AtMost(0) {
+	for _, c := range containers {
+		if c.LastExitCode.AtMost(0) {
 			f.not("done with its work, since it exits with 0", "it exits in order because it is told to; then it is started again")
 		}
 	}
@@ -304,16 +330,16 @@ func starvedFinding(l *look, late []*evidence.Event, used evidence.Value) *Findi
 	return f
 }
 
-// smallQuota finds a CPU quota below one CPU.
-func (l *look) smallQuota() (evidence.Value, bool) {
+// smallQuota finds a CPU quota below one CPU: of a cgroup, or of an app's container.
+func (l *look) smallQuota(app string) (evidence.Value, bool) {
 	for _, path := range l.CgroupPaths() {
 		if q := l.lastCgroup(path).CPU.QuotaCPUs(); q.Known && q.Below(1) {
 			return q, true
 		}
 	}
-	for i := range l.Containers {
-		if q := l.Containers[i].CPULimit; q.Known && q.Below(1) {
-			return q, true
+	for _, c := range l.containersOf(app) {
+		if c.CPULimit.Known && c.CPULimit.Below(1) {
+			return c.CPULimit, true
 		}
 	}
 	return evidence.Missing(evidence.NotSeen, "no quota is known"), false

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"strings"
 
 	"brink/internal/evidence"
@@ -25,30 +26,52 @@ func spinningLoop(l *look, a *answer) {
 	if r == nil {
 		return
 	}
+	var all []*evidence.Listener
 	for i := range r.Listeners {
 		s := &r.Listeners[i]
-		lasts := l.leastQueue(s).AtLeast(leftBehind)
-		if !s.Full() && !lasts || !loopProgram(s.Process) {
-			continue
-		}
-		for j := range l.Processes {
-			p := &l.Processes[j]
-			if s.PID > 0 && p.PID != s.PID || s.PID == 0 && !loopProgram(p.Name) {
-				continue
-			}
-			if isStopped(p.State) { // its share of the CPU may be that of its whole life
-				var w words
-				a.suspect(Workers, p.Name+" is stopped (state T), and its accept queue holds "+w.n("accept queue", s.Queue)+": a signal (SIGSTOP, ctrl-Z) or a debugger holds it.",
-					"Who stopped it. kill -CONT lets it go.", &w)
-				return
-			}
-			if !p.CPU.AtLeast(spinning) {
-				continue
-			}
-			a.found(l.spinFinding(s, p, lasts))
-			return
+		if loopProgram(s.Process) && (s.Full() || l.leastQueue(s).AtLeast(leftBehind)) {
+			all = append(all, s)
 		}
 	}
+	for _, s := range all {
+		p := l.loopOf(s)
+		switch {
+		case p == nil:
+		case isStopped(p.State): // its share of the CPU may be that of its whole life
+			var w words
+			a.suspect(Workers, p.Name+" is stopped (state T), and its accept queue holds "+w.n("accept queue", s.Queue)+": a signal (SIGSTOP, ctrl-Z) or a debugger holds it.",
+				"Who stopped it. kill -CONT lets it go.", &w)
+		case p.CPU.AtLeast(spinning):
+			f := l.spinFinding(s, p, l.leastQueue(s).AtLeast(leftBehind))
+			if s.PID == 0 && len(all) > 1 {
+				f.level(Correlated, "several loops have such a queue, and which of their processes is the busy one, nothing here tells: it is said of each")
+			}
+			a.found(f)
+		}
+	}
+}
+
+// loopOf is the process behind a listener: that of its pid, or the busiest of its
+// kind where the source has no pid, one that is stopped if none spins; nil if none
+// is seen.
+func (l *look) loopOf(s *evidence.Listener) *evidence.Process {
+	var best, stopped *evidence.Process
+	for i := range l.Processes {
+		p := &l.Processes[i]
+		switch {
+		case s.PID > 0 && p.PID == s.PID:
+			return p
+		case s.PID > 0 || !loopProgram(p.Name):
+		case isStopped(p.State):
+			stopped = cmp.Or(stopped, p)
+		case best == nil || p.CPU.Known && !best.CPU.AtLeast(p.CPU.Number):
+			best = p
+		}
+	}
+	if best == nil || stopped != nil && !best.CPU.AtLeast(spinning) {
+		return stopped
+	}
+	return best
 }
 
 func (l *look) spinFinding(s *evidence.Listener, p *evidence.Process, lasts bool) *Finding {

@@ -94,6 +94,9 @@ func loggedPool(l *look, a *answer, p *evidence.Pool) *Finding {
 	allBusy := p.Busy.Above(0) && (p.Idle.AtMost(0) || p.Workers.Known && p.Busy.Number >= p.Workers.Number)
 	var w words
 	switch {
+	case allBusy && p.Queued.AtMost(0) && len(full)+len(limit) == 0:
+		a.cannotTell(Workers, poolName(p)+" had all "+w.n("busy", p.Busy)+" workers busy in one look, and nothing waited ("+w.n("queued", p.Queued)+"): one look proves nothing.", "The same statistics ten times, a second apart.", &w)
+		return nil
 	case len(full) > 0, allBusy && (len(limit) > 0 || p.Max.Known && p.Busy.Number >= p.Max.Number || p.Queued.Above(0)):
 	case allBusy:
 		a.cannotTell(Workers, poolName(p)+" had all "+w.n("busy", p.Busy)+" workers busy in one line; it may add more, and one look proves nothing.", "The lines around it, or its status page ten times.", &w)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"brink/internal/evidence"
 )
@@ -34,7 +35,7 @@ func judgeStart(l *look, a *answer, t *try) {
 			if v := t.ready[len(t.ready)-1].Elapsed; v.Known {
 				text += " after " + w.n("start time", v)
 			}
-			a.fine(Starts, text+".", &w)
+			a.fineOf(t.app, Starts, text+".", &w)
 		}
 	case t.recovered():
 		var w words
@@ -50,15 +51,45 @@ func judgeStart(l *look, a *answer, t *try) {
 		a.found(noImage(t))
 	case len(t.late)+len(t.pinged) > 0:
 		judgeSilence(l, a, t)
-	case len(t.exits) > 0 && len(t.ready) == 0:
+	case len(t.exits) > 0 && len(t.ready) == 0 && !l.killedForMemory(t) && !l.ranBefore(t):
 		a.found(earlyExit(l, t))
 	}
 }
+
+// killedForMemory reports whether each end of an app is a kill for want of memory,
+// of which another rule tells.
+func (l *look) killedForMemory(t *try) bool {
+	kills := about(l.EventsOf(evidence.PodOOMKilled), t.app)
+	return !slices.ContainsFunc(t.exits, func(e *evidence.Event) bool {
+		return !slices.ContainsFunc(kills, func(k *evidence.Event) bool { return !k.At.IsZero() && gap(k, e).Abs() < memoryKill })
+	})
+}
+
+// ranBefore reports whether an app had run for longer than any start before each of
+// its ends, so that these are no failures to start.
+func (l *look) ranBefore(t *try) bool {
+	starts := only(l.EventsOf(evidence.ContainerStarted), func(e *evidence.Event) bool { return siteName(e.App) == t.app })
+	return !slices.ContainsFunc(t.exits, func(e *evidence.Event) bool {
+		ran := e.Elapsed
+		for _, s := range starts {
+			if d := gap(s, e); d > 0 && !e.Elapsed.Known {
+				ran = evidence.Known(d.Seconds(), evidence.Seconds, s.From, e.From) // since the last of them
+			}
+		}
+		return !ran.AtLeast(slowBoot)
+	})
+}
+
+// memoryKill is how far the platform's word of a kill may be from that of the end.
+const memoryKill = 10 * time.Second
 
 func loadFailure(l *look, t *try) *Finding {
 	f := &Finding{Subject: t.app}
 	last := t.failed[len(t.failed)-1]
 	f.What = "The app cannot be loaded: " + f.count("load failures", countOf(t.failed), "line") + " of the server's log"
+	if t.nameless {
+		f.What += ", which does not say of which app"
+	}
 	if last.Code.Known {
 		f.What += ", with exit code " + f.n("exit code", last.Code)
 	}
@@ -172,7 +203,7 @@ func judgeSilence(l *look, a *answer, t *try) {
 		a.found(onlyLoopback(t, doors[0]))
 	case len(t.exits) > 0:
 		a.found(earlyExit(l, t))
-	case len(doors) == 0 && t.works(l):
+	case len(doors) == 0 && t.works():
 		// Alive and at work until it was ended: a slow start.
 	default:
 		a.found(neverAnswered(l, t, right >= 0, doors))
@@ -245,6 +276,7 @@ func neverAnswered(l *look, t *try, listens bool, doors []door) *Finding {
 		f.n("port listened on", evidence.Known(float64(doors[0].port), evidence.NoUnit, doors[0].from))
 		f.Cause = fmt.Sprintf("It listens on port %d; which port the platform asks is not in this evidence. Another one (WEBSITES_PORT, PORT), or a server that hangs.", doors[0].port)
 	default:
+		f.followed = "What it follows from kept it from being up in time. Whether it would come to listen otherwise is not told."
 		f.Cause = "Most likely nothing listens: the program is no HTTP server, or hangs before it comes to listen. A time that equals the limit says 'never', not 'almost'."
 	}
 	f.not("a crash", "no line says that the container has exited")

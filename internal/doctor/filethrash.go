@@ -91,6 +91,9 @@ func machineFileThrash(l *look, a *answer) {
 		f.not("CPU overload", "the load of "+f.n("load", l.load1())+" counts tasks that wait for pages")
 	}
 	fileAdvice(f)
+	if !l.noSwap() {
+		f.Properly = f.Properly[:1] // it has swap, which is full
+	}
 	f.Settle = []string{"workingset_refault_file and pgmajfault in /proc/vmstat, read twice 10 s apart.", "/proc/pressure/memory."}
 	a.found(f)
 }
@@ -120,7 +123,7 @@ func cgroupFileThrash(l *look, a *answer, path string) {
 	}
 	f := &Finding{Subject: subjectOf(g)}
 	f.What = "Inside " + cgroupName(g) + " memory is at its limit of " + f.n("limit", limit.Value) + ": " + f.n("anonymous memory", g.Memory.Anon) +
-		" (" + f.n("anonymous share", anon) + ") cannot be freed, and pages of files "
+		" (" + f.n("anonymous share", anon) + ")" + stuck(g) + ", and pages of files "
 	if rate.Known {
 		f.What += "are read again at " + f.n("file refaults", rate) + "."
 		f.over(l)
@@ -138,6 +141,14 @@ func cgroupFileThrash(l *look, a *answer, path string) {
 	a.found(f)
 }
 
+// stuck says of anonymous memory that it stays, where there is no swap for it.
+func stuck(g *evidence.Cgroup) string {
+	if g.Memory.SwapCurrent.Above(0) {
+		return " is no cache"
+	}
+	return " cannot be freed"
+}
+
 // cgroupThrashText is what holds of every cgroup that thrashes at its limit.
 func cgroupThrashText(l *look, f *Finding, g *evidence.Cgroup) {
 	f.Cause = "What runs in it needs more than its limit. It pays with disk reads, and whoever shares the disk pays as well."
@@ -148,6 +159,9 @@ func cgroupThrashText(l *look, f *Finding, g *evidence.Cgroup) {
 		f.not("memory is no problem since nothing was killed", "as long as some file page can be evicted, the kernel evicts instead of killing")
 	}
 	fileAdvice(f)
+	if g.Memory.SwapCurrent.Above(0) { // it has swap already
+		f.Properly = f.Properly[:1]
+	}
 }
 
 func fileAdvice(f *Finding) {

@@ -7,13 +7,18 @@ import "brink/internal/evidence"
 // of major faults tells: each waits for a page that has to be read from disk, and where
 // next to all of the limit is anonymous, that was thrown away before. A program
 // that starts faults as well, so the limit must have been hit meanwhile, too.
-// With swap in use the pages may come from there, which this cannot tell apart.
+// With swap in use the pages may come from there, unless the machine reads few back.
 //
 // https://docs.kernel.org/admin-guide/cgroup-v1/memory.html (failcnt, pgmajfault)
 func cgroupMajorFaults(l *look, a *answer, g *evidence.Cgroup, path string) {
 	hits := l.Delta(cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventMax }))
 	faults := l.rate(cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.PgMajFault }))
-	if !hits.Above(0) || !faults.AtLeast(refaultThrash) || g.Memory.SwapCurrent.Above(0) {
+	if !hits.Above(0) || !faults.AtLeast(refaultThrash) {
+		return
+	}
+	// What swap a cgroup holds is not told where the kernel does not account for it
+	// (swapaccount=0).
+	if in := l.swap.in; g.Memory.SwapCurrent.Above(0) && !in.Known || !g.Memory.SwapCurrent.AtMost(0) && in.AtLeast(faults.Number/2) {
 		return
 	}
 	limit := g.Memory.Max.Value

@@ -40,6 +40,8 @@ type Finding struct {
 	// being explained by these.
 	ownCause bool
 	notBy    []Mode
+	// followed is the likely cause where another finding explains this one.
+	followed string
 	// places are the addresses that it is about, where they are known.
 	places []string
 }
@@ -77,12 +79,15 @@ func (w *words) n(name string, v evidence.Value) string {
 	return text
 }
 
-// count shows how many there are of something: "1 kill", "3 kills".
+// count shows how many there are of something: "1 kill", "3 kills", "once", "3
+// times".
 func (w *words) count(name string, v evidence.Value, noun string) string {
 	text := w.n(name, v)
 	switch {
 	case !v.Known:
 		return text + " of " + noun + "s"
+	case v.Number == 1 && noun == "time":
+		return "once"
 	case v.Unit != evidence.Events:
 		text = phrase.Whole(v.Number)
 	}
@@ -90,6 +95,14 @@ func (w *words) count(name string, v evidence.Value, noun string) string {
 		noun = plural(noun)
 	}
 	return text + " " + noun
+}
+
+// were is the verb behind a count.
+func were(v evidence.Value) string {
+	if v.Number == 1 {
+		return " was"
+	}
+	return " were"
 }
 
 func plural(noun string) string {
@@ -143,8 +156,12 @@ func (f *Finding) between(from, to time.Time) {
 	}
 }
 
-// lasting writes a length of time, without parts that are 0.
+// lasting writes a length of time, without parts that are 0; from two days on in
+// days.
 func lasting(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return decimals(d.Hours()/24) + " days"
+	}
 	text := d.Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

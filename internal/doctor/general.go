@@ -49,6 +49,8 @@ func (l *look) requested() requestsSeen {
 func general(l *look, r *Report) {
 	proxied(l, r)
 	refused(l, r)
+	memoryRefused(l, r)
+	threadsRefused(l, r)
 	s := l.requested()
 	if s.all.Number == 0 {
 		return
@@ -82,19 +84,41 @@ func (l *look) noErrorsYet(f *Finding) {
 func proxied(l *look, r *Report) {
 	refused := l.EventsOf(evidence.UpstreamRefused, evidence.NoUpstream)
 	late := l.EventsOf(evidence.UpstreamTimeout, evidence.UpstreamClosed)
-	if len(refused)+len(late) == 0 || len(r.Findings) > 0 {
+	retried := l.EventsOf(evidence.ConnectRetried)
+	if len(refused)+len(late)+len(retried) == 0 || len(r.Findings) > 0 {
 		return
 	}
 	var w words
 	a := &answer{}
-	if len(refused) > 0 {
-		a.suspect(Traffic, "The proxy was refused by the server behind it "+w.count("refused by upstream", countOf(refused), "time")+": nothing listens there, or it has just ended.",
-			"The server's own log of the same seconds, and ss -ltn.", &w)
-	} else {
-		a.suspect(Traffic, "The server behind the proxy did not answer in time, or broke off, "+w.count("late upstream", countOf(late), "time")+".",
-			"What its workers did in the same seconds: brink watch, its own log, its backends.", &w)
+	again := ""
+	if len(retried) > 0 && len(refused)+len(late) > 0 {
+		again = " " + w.count("connections after retries", countOf(retried), "connection") + " more came to it only after retries."
 	}
-	r.Unsure = append(r.Unsure, a.unsure...)
+	switch {
+	case len(refused) > 0:
+		a.suspect(Traffic, "The proxy was refused by the server behind it "+w.count("refused by upstream", countOf(refused), "time")+": nothing listens there, or it has just ended."+again,
+			"The server's own log of the same seconds, and ss -ltn.", &w)
+	case len(late) > 0:
+		a.suspect(Traffic, "The server behind the proxy did not answer in time, or broke off, "+w.count("late upstream", countOf(late), "time")+"."+again,
+			"What its workers did in the same seconds: brink watch, its own log, its backends.", &w)
+	default:
+		retriedOnly(l, a, retried)
+	}
+	r.Unsure, r.Notes = append(r.Unsure, a.unsure...), append(r.Notes, a.notes...)
+}
+
+// retriedOnly says of connections that a server took at a later attempt of its proxy
+// what they may mean: the server was gone for a moment, or its accept queue was full.
+//
+// https://docs.haproxy.org/3.0/configuration.html#8.2.3 (retries)
+func retriedOnly(l *look, a *answer, retried []*evidence.Event) {
+	var w words
+	text := "The proxy had to ask the server behind it again for " + w.count("connections after retries", countOf(retried), "connection") + ", and came through in the end: it was gone for a moment, or its accept queue was full"
+	if s := l.requested(); countOf(retried).PercentOf(s.all).AtLeast(failShare) || !s.all.Above(0) {
+		a.suspect(Traffic, text+".", "ListenOverflows of the server's machine (nstat) and ss -ltn in the same seconds, and its log of starts.", &w)
+		return
+	}
+	a.note(Traffic, text+".", &w)
 }
 
 // refused says which metrics were not judged, since they hold what they cannot be.

@@ -35,6 +35,7 @@ func judgeHiddenMemory(l *look, a *answer) {
 			"): MemTotal and MemFree hold, the parts that contradict them were set aside.", &w)
 	}
 	kind, part := l.hiddenPart()
+	l.compressedNote(a)
 	if !part.AtLeast(hiddenLarge) {
 		return
 	}
@@ -44,6 +45,9 @@ func judgeHiddenMemory(l *look, a *answer) {
 		low = false
 	}
 	idle := kind == "huge pages" && l.idlePool()
+	if kind == unaccountedKind && l.maybeCompressed(a, part) {
+		return
+	}
 	var w words
 	if !low && !stuck && !idle {
 		a.note(Memory, l.hiddenText(kind, part, &w)+l.hiddenUse(kind, &w), &w)
@@ -51,6 +55,8 @@ func judgeHiddenMemory(l *look, a *answer) {
 	}
 	f := &Finding{}
 	f.What = l.hiddenText(kind, part, &f.words) + " Of " + restOf(kind) + " " + f.n("available", l.headroom) + " is available (" + f.n("MemAvailable", l.available) + ")."
+	growth := l.hiddenGrowth(kind, &f.words)
+	f.What += growth
 	if stuck && !low {
 		f.What = "There is less room than it looks: " + lower(f.What) + " No thrash is seen."
 	}
@@ -64,7 +70,37 @@ func judgeHiddenMemory(l *look, a *answer) {
 		f.not("safe since swap is free", f.n("swap free", free)+" of swap is free, but this memory cannot be swapped")
 	}
 	f.Settle = []string{"The same files an hour later: whether it grows.", "/proc/pressure/memory and the kernel log: whether anything waits or was killed."}
+	if growth != "" {
+		f.Settle[0] = "The same files an hour later: whether that goes on."
+	}
 	a.found(f)
+}
+
+// growing is how much larger a part must be at the last reading for that to be told.
+const growing = 1.2
+
+// hiddenGrowth says how a part grew between the first reading and the last, where it
+// did.
+func (l *look) hiddenGrowth(kind string, w *words) string {
+	get := func(r *evidence.Reading) evidence.Value { return r.Meminfo.Shmem }
+	switch kind {
+	case "tmpfs":
+	case "kernel slab":
+		get = func(r *evidence.Reading) evidence.Value { return r.Meminfo.SUnreclaim }
+	case arcKind:
+		get = func(r *evidence.Reading) evidence.Value { return r.ZFS.Size }
+	default:
+		return ""
+	}
+	s, ok := l.Span()
+	if !ok || !s.Seconds.Known {
+		return ""
+	}
+	first, last := get(s.From), get(s.To)
+	if !first.Above(0) || !grew(first, last, growing) {
+		return ""
+	}
+	return " It was " + w.n("at the first reading", first) + " " + lasting(s.Duration()) + " before."
 }
 
 // restOf names what the share that is available is of: huge pages are set apart.
@@ -74,6 +110,8 @@ func restOf(kind string) string {
 	}
 	return "all memory"
 }
+
+const unaccountedKind = "unaccounted memory"
 
 // swapUsed is how much of swap is in use.
 func (l *look) swapUsed() evidence.Value {
@@ -92,7 +130,7 @@ func (l *look) hiddenPart() (string, evidence.Value) {
 		{"huge pages", l.hugePages()},
 		{"kernel slab", l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.SUnreclaim })},
 		{arcKind, l.arc()},
-		{"unaccounted memory", l.unaccounted()},
+		{unaccountedKind, l.unaccounted()},
 	}
 	kind, most := "", evidence.Missing(evidence.NotSeen, "no part is known")
 	for _, p := range parts {
@@ -127,6 +165,9 @@ func (l *look) unaccounted() evidence.Value {
 	}
 	if arc := l.arc(); arc.Known {
 		rest = rest.Minus(arc)
+	}
+	if pool := l.compressed(); pool.Known {
+		rest = rest.Minus(pool)
 	}
 	if l.view() == evidence.ViewMixed {
 		return evidence.Missing(evidence.Implausible, "the file mixes two machines", rest.From...)

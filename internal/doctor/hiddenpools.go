@@ -46,7 +46,7 @@ func (l *look) idlePool() bool {
 // missedPool says what shows that the memory of an idle pool is missed.
 func (l *look) missedPool(f *Finding) {
 	if l.stalled() {
-		f.What += " Tasks wait for memory " + f.n("PSI memory some", l.stall.some.most()) + " of the time beside it."
+		f.What += " Tasks wait for memory " + l.stall.some.told(&f.words, "PSI memory some") + " beside it."
 		f.level(StronglySuggested, "tasks wait for memory beside a pool that nobody uses; that its memory would end that follows from both")
 		return
 	}

@@ -209,6 +209,22 @@ func (k kernelStall) most() evidence.Value {
 	return best
 }
 
+// told says for how much of which time tasks waited: of that between the readings or
+// of the last ten seconds, or of minutes before if there was more then.
+func (k kernelStall) told(w *words, name string) string {
+	now := k.share.Else(k.avg10)
+	switch {
+	case now.AtLeast(fullThrash) || now.Known && !k.avg60.Above(now.Number) && !k.avg300.Above(now.Number):
+		if k.share.Known {
+			return w.n(name, now) + " of the time"
+		}
+		return w.n(name, now) + " of the last ten seconds"
+	case k.avg60.Known && !k.avg300.Above(k.avg60.Number):
+		return w.n(name, k.avg60) + " of the last minute"
+	}
+	return w.n(name, k.avg300) + " of the last five minutes"
+}
+
 // lately is the share of the last ten seconds, or of the time between the
 // readings.
 func (k kernelStall) lately() evidence.Value { return k.avg10.Else(k.share).Else(k.avg60) }

@@ -6,18 +6,31 @@ import (
 	"strings"
 
 	"brink/internal/evidence"
+	"brink/internal/phrase"
 )
 
-// Markdown writes a report for a ticket: all of it, with a table of numbers and
-// where they stand.
+// A ticket has so many sections about findings, and so many rows in a list of what
+// is alike, in order, unsure or to know. The JSON document has all.
+const (
+	mostSections = 30
+	mostRows     = 20
+)
+
+// Markdown writes a report for a ticket: all of it, what is alike together, with a
+// table of numbers and where they stand.
 func Markdown(out io.Writer, r *Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## brink doctor: %s\n\n%s\n", r.Verdict, plain(r.Summary))
 	if r.From != nil && r.To != nil {
 		fmt.Fprintf(&b, "\nThe evidence is from %s to %s (UTC).\n", r.From.UTC().Format("2006-01-02 15:04:05"), r.To.UTC().Format("2006-01-02 15:04:05"))
 	}
-	for i := range r.Findings {
-		markdownFinding(&b, i+1, &r.Findings[i])
+	all := groups(r.Findings)
+	for i, g := range all {
+		if i == mostSections {
+			fmt.Fprintf(&b, "\n### And more\n\n%s (`--json` has all).\n", countModes(all[i:]))
+			break
+		}
+		markdownFinding(&b, i+1, g)
 	}
 	markdownChecks(&b, "Looked at and in order", r.Good)
 	markdownChecks(&b, "Cannot be told", r.Unsure)
@@ -27,26 +40,35 @@ func Markdown(out io.Writer, r *Report) error {
 	return err
 }
 
-func markdownFinding(b *strings.Builder, n int, f *Finding) {
-	fmt.Fprintf(b, "\n### %d. %s\n\n%s\n\n", n, f.Mode, plain(f.What))
+func markdownFinding(b *strings.Builder, n int, g group) {
+	f := g[0]
+	title, of := string(f.Mode), f.Subject
+	if len(g) > 1 {
+		title, of = g.title(), ""
+	}
+	fmt.Fprintf(b, "\n### %d. %s\n\n%s\n\n", n, plain(title), plain(g.worst()))
 	if f.CausedBy != "" {
 		fmt.Fprintf(b, "- **Follows from:** %s\n", f.CausedBy)
 	}
-	if f.Subject != "" {
-		fmt.Fprintf(b, "- **Of:** %s\n", plain(f.Subject))
+	if of != "" {
+		fmt.Fprintf(b, "- **Of:** %s\n", plain(of))
 	}
-	if f.Span != "" {
-		fmt.Fprintf(b, "- **Since when:** %s\n", plain(f.Span))
+	if when := g.when(); when != "" {
+		fmt.Fprintf(b, "- **Since when:** %s\n", plain(when))
 	}
 	fmt.Fprintf(b, "- **How sure:** %s: %s\n- **Likely cause:** %s\n", f.Level, plain(f.LevelRule), plain(f.Cause))
 	markdownList(b, "Do now", f.Now)
 	markdownList(b, "Do properly", f.Properly)
 	markdownList(b, "Would settle it", f.Settle)
-	var others []string
+	var others, alike []string
 	for _, o := range f.Others {
 		others = append(others, o.What+": "+o.Why)
 	}
 	markdownList(b, "What it is not", others)
+	for _, f := range g[1:] {
+		alike = append(alike, f.named())
+	}
+	markdownList(b, "Alike", alike)
 	if len(f.Numbers) == 0 {
 		return
 	}
@@ -65,7 +87,11 @@ func markdownList(b *strings.Builder, name string, rows []string) {
 		return
 	}
 	fmt.Fprintf(b, "- **%s:**\n", name)
-	for _, row := range rows {
+	for i, row := range rows {
+		if i == mostRows {
+			fmt.Fprintf(b, "  - %s\n", leftOut(len(rows)-i))
+			return
+		}
 		fmt.Fprintf(b, "  - %s\n", plain(row))
 	}
 }
@@ -75,10 +101,14 @@ func markdownChecks(b *strings.Builder, name string, checks []Check) {
 		return
 	}
 	fmt.Fprintf(b, "\n### %s\n\n", name)
-	for _, c := range checks {
+	for i, c := range areasFirst(checks) {
+		if i == mostRows {
+			fmt.Fprintf(b, "- %s\n", leftOut(len(checks)-i))
+			return
+		}
 		fmt.Fprintf(b, "- %s: %s", c.Area, plain(c.Text))
 		if c.Settle != "" {
-			fmt.Fprintf(b, " It would settle it: %s", plain(c.Settle))
+			fmt.Fprintf(b, " What would settle it: %s", plain(c.Settle))
 		}
 		b.WriteString("\n")
 	}
@@ -103,13 +133,20 @@ func markdownUnseen(b *strings.Builder, r *Report) {
 		}
 		b.WriteString("\n")
 	}
-	for _, s := range r.Strangers {
+	for i, s := range r.Strangers {
+		if i == mostRows {
+			fmt.Fprintf(b, "- %s\n", leftOut(len(r.Strangers)-i))
+			break
+		}
 		fmt.Fprintf(b, "- not understood: %s (%s)\n", plain(s.File), plain(s.Why))
 	}
 	if len(r.Inputs) > 0 {
 		fmt.Fprintf(b, "\nRead: %s.\n", plain(inputNames(r.Inputs)))
 	}
 }
+
+// leftOut is the last row of a list from which so many were left out.
+func leftOut(n int) string { return phrase.Count(int64(n)) + " more (`--json` has all)" }
 
 func inputNames(inputs []evidence.Input) string {
 	const most = 40

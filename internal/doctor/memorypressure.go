@@ -62,7 +62,7 @@ func machinePressure(l *look, a *answer) {
 		a.found(l.pressureFinding(direct, stalled, reclaims))
 	case stalled:
 		var w words
-		a.suspect(Memory, "Tasks wait for memory ("+w.n("PSI memory some", l.stall.some.most())+" of the time) although "+
+		a.suspect(Memory, "Tasks wait for memory ("+l.stall.some.told(&w, "PSI memory some")+") although "+
 			w.n("available", l.headroom)+" of it is available: a cgroup may be at its own limit.",
 			"memory.pressure, memory.max and memory.events of the cgroups.", &w)
 	case l.headroom.Known:
@@ -81,8 +81,9 @@ func (l *look) pressureFinding(direct evidence.Value, stalled, reclaims bool) *F
 	switch {
 	case stalled:
 		f.What = "Work waits for memory"
-		if v := l.stall.some.most(); v.Known {
-			f.What += " " + f.n("PSI memory some", v) + " of the time"
+		if l.stall.some.known() {
+			f.What += " " + l.stall.some.told(&f.words, "PSI memory some")
+			f.see("PSI memory some avg60", l.stall.some.avg60)
 		}
 		f.level(Observed, "the kernel's own account of stalls over time")
 	case reclaims:
@@ -211,12 +212,7 @@ func (l *look) reclaimTotals(a *answer) {
 // cgroupPressure looks at one cgroup: its throttle memory.high, and its limit.
 func cgroupPressure(l *look, a *answer, path string) {
 	g := l.lastCgroup(path)
-	psi := stallOf(l.Case, func(r *evidence.Reading) evidence.Pressure {
-		if g := r.Cgroup(path); g != nil {
-			return g.PSI.Memory
-		}
-		return evidence.Pressure{}
-	})
+	psi := l.cgroupStall(path)
 	high := l.Delta(cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventHigh })).Else(g.Memory.EventHigh)
 	limit := g.Memory.Max
 	hits := l.Delta(cgroup(path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventMax })).Else(g.Memory.EventMax)
@@ -224,21 +220,26 @@ func cgroupPressure(l *look, a *answer, path string) {
 	used := g.Memory.Current.PercentOf(limit.Value)
 	switch {
 	case stalled && (high.Above(0) || hits.Above(0) || used.AtLeast(limitNear) || !l.stall.some.known()):
-		a.found(cgroupFinding(g, psi, high, hits, used))
+		f := cgroupFinding(g, psi, high, hits, used)
+		if f.Span = "over the time that the pressure averages cover"; psi.full.share.AtLeast(fullThrash) {
+			f.over(l)
+		}
+		a.found(f)
 	case (g.Own || g.Server != "") && psi.some.below(somePressure) && limit.Known && !limit.Unlimited:
 		var w words
 		a.fine(Memory, "In "+cgroupName(g)+" tasks hardly wait for memory ("+w.n("PSI memory some", psi.some.lately())+").", &w)
 	default:
-		cgroupRoom(a, g, used)
+		cgroupRoom(l, a, g, used)
 	}
 }
 
 func cgroupFinding(g *evidence.Cgroup, psi stall, high, hits, used evidence.Value) *Finding {
 	f := &Finding{Subject: subjectOf(g), ownCause: high.Above(0)}
 	f.What = "Work in " + cgroupName(g) + " waits for memory"
-	if v := psi.full.avg300.Else(psi.full.avg60).Else(psi.full.avg10).Else(psi.full.share); v.AtLeast(1) {
-		f.What += " and stands still " + f.n("PSI memory full", v) + " of the time"
+	if psi.full.most().AtLeast(1) {
+		f.What += " and stands still " + psi.full.told(&f.words, "PSI memory full")
 	}
+	f.see("PSI memory full avg300", psi.full.avg300)
 	f.see("PSI memory some avg60", psi.some.avg60)
 	throttled := high.Above(0) && !hits.Above(0)
 	if throttled {
@@ -255,7 +256,6 @@ func cgroupFinding(g *evidence.Cgroup, psi stall, high, hits, used evidence.Valu
 	f.see("file cache", g.Memory.File)
 	f.see("used of limit", used)
 	f.level(Observed, "the kernel's own account of stalls of this cgroup, over time")
-	f.Span = "over the time that the pressure averages cover"
 	f.Cause = "Its working set is larger than what it may have."
 	if throttled {
 		f.Cause += " memory.high does not kill: it makes every allocation reclaim first, which goes on for ever if there is nothing to free."
@@ -273,7 +273,7 @@ func cgroupFinding(g *evidence.Cgroup, psi stall, high, hits, used evidence.Valu
 }
 
 // cgroupRoom says how much of a cgroup's limit is in use, and by what.
-func cgroupRoom(a *answer, g *evidence.Cgroup, used evidence.Value) {
+func cgroupRoom(l *look, a *answer, g *evidence.Cgroup, used evidence.Value) {
 	var w words
 	limit := g.Memory.Max
 	m := &g.Memory
@@ -293,12 +293,33 @@ func cgroupRoom(a *answer, g *evidence.Cgroup, used evidence.Value) {
 		a.fine(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit, but only "+w.n("anonymous memory", stuck)+" ("+w.n("anonymous share", anon)+
 			") of that cannot be freed; the rest is cache. That is in order unless refaults or major faults grow.", &w)
 	default:
+		text := cgroupTitle(g) + " uses " + w.n("used of limit", used) + " of its limit of " + w.n("limit", limit.Value)
 		settle := "memory.stat (how much is anonymous), memory.events and memory.pressure of it."
 		if anon.Known {
-			settle = "memory.stat a second time (pgmajfault, workingset_refault), and how often it runs into the limit (memory.events, memory.failcnt)."
+			settle = l.fullCgroup(g, &text, &w)
 		}
-		a.suspect(Memory, cgroupTitle(g)+" uses "+w.n("used of limit", used)+" of its limit of "+w.n("limit", limit.Value)+".", settle, &w)
+		a.suspect(Memory, text+".", settle, &w)
 	}
+}
+
+// fullCgroup says what happened between the readings at the limit of a cgroup, and
+// returns what would tell more.
+func (l *look) fullCgroup(g *evidence.Cgroup, text *string, w *words) string {
+	hits := l.Delta(cgroup(g.Path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.EventMax }))
+	faults := l.rate(cgroup(g.Path, func(g *evidence.Cgroup) evidence.Value { return g.Memory.PgMajFault }))
+	if hits.Known {
+		*text += ", ran into it " + w.count("failcnt", hits, "time") + " between the readings"
+	}
+	if faults.Known {
+		*text += ", and waits for pages from disk at " + w.n("major faults", faults)
+	}
+	switch {
+	case !faults.Known || !hits.Known:
+		return "memory.stat a second time (pgmajfault, workingset_refault), and how often it runs into the limit (memory.events, memory.failcnt)."
+	case !l.cgroupStall(g.Path).some.known():
+		return "memory.pressure of it, or where there is none its latency, and whether the machine reads pages back from swap (pswpin)."
+	}
+	return "The same an hour later, and the kernel log: whether anything was killed in it."
 }
 
 func cgroupTitle(g *evidence.Cgroup) string {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func judgeOOM(l *look, a *answer) {
 	if len(before) > 0 {
 		var w words
 		last := before[len(before)-1]
-		a.note(Memory, "The kernel's log has "+w.count("OOM kills before", countOf(before), "OOM kill")+", the last of "+nameOf(last)+" "+l.ago(last)+": that is over.", &w)
+		a.note(Memory, "The kernel's log has "+w.count("OOM kills before", countOf(before), "OOM kill")+lastOf(len(before))+nameOf(last)+" "+l.ago(last)+": that is over.", &w)
 	}
 	switch {
 	case len(kernel) > 0:
@@ -57,6 +58,14 @@ func judgeOOM(l *look, a *answer) {
 		signalKills(l, a)
 		silentKills(l, a)
 	}
+}
+
+// lastOf stands before the name of the last of several, or of the only one.
+func lastOf(n int) string {
+	if n == 1 {
+		return ", of "
+	}
+	return ", the last of "
 }
 
 // killedInCgroup finds a cgroup whose counter of kills rose, or is not 0.
@@ -81,6 +90,8 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 	switch {
 	case last.OOMGlobal == evidence.Yes:
 		f.What = "The kernel killed " + who + " because the whole machine was out of memory"
+	case boundNodes(last) != "":
+		f.What = "The kernel killed " + who + " because the NUMA nodes that it is bound to were out of memory (" + last.Reason + ")"
 	case last.OOMGlobal == evidence.No:
 		f.What = "The kernel killed " + who + " because its cgroup was at its limit"
 		if last.Cgroup != "" {
@@ -98,7 +109,7 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 	f.What += "."
 	if last.AnonRSS.Known {
 		f.What += " It held " + f.n("anon-rss", last.AnonRSS)
-		if limit := last.MemoryLimit.Else(l.memoryLimit()); limit.Known && last.OOMGlobal != evidence.Yes {
+		if limit := last.MemoryLimit.Else(l.memoryLimit()); limit.Known && last.OOMGlobal != evidence.Yes && boundNodes(last) == "" {
 			f.What += " of a limit of " + f.n("limit", limit)
 		}
 		f.What += "."
@@ -107,19 +118,22 @@ func kernelKill(l *look, kills []*evidence.Event) *Finding {
 	f.sinceBoot(kills[0], last)
 	f.What += l.longOver(f, last)
 	f.level(Observed, "the kernel's own log says so")
-	switch last.OOMGlobal {
-	case evidence.Yes:
+	switch {
+	case last.OOMGlobal == evidence.Yes:
 		f.Cause = globalCause(l, f, last)
-	case evidence.No:
+	case boundNodes(last) != "":
+		boundKill(l, f, last)
+	case last.OOMGlobal == evidence.No:
 		f.Cause = "What runs in the cgroup needs more than its limit. Only the cgroup is short of memory, not the machine."
 	default:
 		f.Cause = "Memory was used up. Whether that of the machine or only what a cgroup may have is not told."
 	}
 	f.not("a crash of the program", "the kernel's line names the killer")
 	l.blindPlatform(f)
-	if last.OOMGlobal == evidence.Yes {
+	switch {
+	case last.OOMGlobal == evidence.Yes:
 		globalAdvice(l, f)
-	} else {
+	case boundNodes(last) == "":
 		oomAdvice(l, f)
 	}
 	f.Settle = []string{"Memory of each process over the hour before: which one grew."}
@@ -208,7 +222,7 @@ func (l *look) ago(e *evidence.Event) string {
 		return "at " + e.At.UTC().Format("2006-01-02 15:04:05")
 	}
 	age, _ := l.age(e)
-	return age.Round(time.Minute).String() + " before the last reading"
+	return lasting(age.Round(time.Minute)) + " before the last reading"
 }
 
 // nameOf names the process that an event is about.
@@ -277,10 +291,13 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 		if containers[0] != "" {
 			f.What += " (" + strings.Join(containers, ", ") + ")"
 		}
+		if len(events) > 0 {
+			f.What += ", in " + f.count("OOM kills", countOf(events), "event")
+		}
 	case events[len(events)-1].Origin == evidence.FromSystem:
 		last := events[len(events)-1]
 		f.Subject = last.App
-		f.What = cmp.Or(last.Reason, "The system's log") + " reports " + f.count("OOM kills", countOf(events), "kill") + " for want of memory, the last of " + nameOf(last)
+		f.What = cmp.Or(last.Reason, "The system's log") + " reports " + f.count("OOM kills", countOf(events), "kill") + " for want of memory" + lastOf(len(events)) + nameOf(last)
 		if last.AnonRSS.Known {
 			f.What += ", which held " + f.n("VmRSS", last.AnonRSS)
 		}
@@ -292,8 +309,11 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 	}
 	f.What += "."
 	for i := range l.Containers {
-		f.see("memory limit", l.Containers[i].MemoryLimit)
-		f.see("restarts", l.Containers[i].Restarts)
+		c := &l.Containers[i]
+		if slices.Contains(containers, c.Name) || len(about(events, c.Name)) > 0 {
+			f.see("memory limit", c.MemoryLimit)
+			f.see("restarts", c.Restarts)
+		}
 	}
 	f.between(stretch(events))
 	if len(events) > 0 && len(containers) == 0 {

@@ -28,7 +28,14 @@ func signalKills(l *look, a *answer) {
 	}
 	if log := l.kernelLogOver(kills); log != "" {
 		var w words
-		a.suspect(Workers, w.count("SIGKILLs", countOf(kills), "SIGKILL")+" ended workers, and the kernel log of the same time ("+log+") has no OOM kill: somebody else sent it.",
+		a.suspect(Workers, "SIGKILL ended "+w.count("SIGKILLs", countOf(kills), "worker")+", and the kernel log of the same time ("+log+") has no OOM kill: somebody else sent it.",
+			"Who sends signals: the platform's log, a supervisor, audit of kill(2).", &w)
+		return
+	}
+	if none, since := l.noneCounted(kills); none.Known {
+		var w words
+		a.suspect(Workers, "SIGKILL ended "+w.count("SIGKILLs", countOf(kills), "worker")+", and the kernel counts "+w.count("oom_kill of vmstat", none, "OOM kill")+
+			" "+since+", in all cgroups, which no restart of a container resets: somebody else sent it.",
 			"Who sends signals: the platform's log, a supervisor, audit of kill(2).", &w)
 		return
 	}
@@ -141,6 +148,13 @@ func silentKills(l *look, a *answer) {
 		}
 		replaced := c.replacements(l.poolWorkers())
 		if len(replaced) < 2 {
+			continue
+		}
+		if none, since := l.noneCounted(replaced); none.Known {
+			var w words
+			a.suspect(Workers, "Workers are replaced without a line that says how they ended: "+w.count("silent replacements", countOf(replaced), "boot")+
+				" that no start explains. The kernel counts "+w.count("oom_kill of vmstat", none, "OOM kill")+" "+since+", in all cgroups: it was not that.",
+				"Who sends signals: the platform's log, a supervisor, audit of kill(2).", &w)
 			continue
 		}
 		f := &Finding{Subject: c.subject()}

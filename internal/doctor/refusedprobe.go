@@ -22,28 +22,37 @@ const (
 	refusedLate = time.Minute
 )
 
-// judgeRefusals judges health checks that find nobody listening.
+// judgeRefusals judges health checks that find nobody listening, app by app.
 func judgeRefusals(l *look, a *answer) {
-	var refused []*evidence.Event
-	for _, e := range l.EventsOf(evidence.ProbeFailed) {
-		if e.Reason == "refused" {
-			refused = append(refused, e)
-		}
-	}
-	if len(refused) == 0 || len(l.EventsOf(evidence.OOMKill, evidence.PodOOMKilled)) > 0 {
+	refused := only(l.EventsOf(evidence.ProbeFailed), func(e *evidence.Event) bool { return e.Reason == "refused" })
+	if len(l.EventsOf(evidence.OOMKill)) > 0 {
 		return
 	}
+	for _, app := range appsOf(refused) {
+		if len(about(l.EventsOf(evidence.PodOOMKilled), app)) == 0 {
+			l.judgeRefused(a, app, only(refused, func(e *evidence.Event) bool { return e.App == app }))
+		}
+	}
+}
+
+func (l *look) judgeRefused(a *answer, app string, refused []*evidence.Event) {
 	last := refused[len(refused)-1]
-	doors := l.doors(&try{listens: l.EventsOf(evidence.Listening)})
+	doors := l.doors(&try{listens: about(l.EventsOf(evidence.Listening), app)})
 	away := elsewhere(doors, last.Port)
 	n := countOf(refused)
 	switch {
-	case len(probeKills(l)) > 0, n.AtLeast(refusedOften), away && !l.isReady(last.App) && l.longUp(last):
+	case len(about(probeKills(l), app)) == 0 && l.isReady(app) && l.neverRestarted(app):
+		if n.AtLeast(refusedOften) {
+			var w words
+			a.note(Starts, "The health check of "+cmp.Or(app, "the container")+" was refused "+w.count("refused checks", n, "time")+"; it is ready now and was never restarted, so that was its start.", &w)
+		}
+	case l.startsSlowly(app) != nil: // slowStart tells of it
+	case len(about(probeKills(l), app)) > 0, n.AtLeast(refusedOften), away && !l.isReady(app) && l.longUp(last):
 		a.found(refusedProbe(l, refused, doors))
-	case l.isReady(last.App):
+	case l.isReady(app):
 	default:
 		var w words
-		text := "The health check of " + cmp.Or(last.App, "the container") + " was refused " + w.count("refused checks", n, "time")
+		text := "The health check of " + cmp.Or(app, "the container") + " was refused " + w.count("refused checks", n, "time")
 		if last.Port > 0 {
 			text += " on port " + strconv.Itoa(last.Port)
 		}
@@ -61,6 +70,11 @@ func (l *look) isReady(pod string) bool {
 	return slices.ContainsFunc(l.Containers, func(c evidence.Container) bool {
 		return c.Ready == evidence.Yes && (pod == "" || strings.HasPrefix(c.Name, pod))
 	})
+}
+
+// neverRestarted reports whether no container of a pod was restarted.
+func (l *look) neverRestarted(pod string) bool {
+	return !slices.ContainsFunc(l.containersOf(pod), func(c *evidence.Container) bool { return !c.Restarts.AtMost(0) })
 }
 
 // longUp reports whether something listened, or the container had been started,
@@ -83,7 +97,8 @@ func refusedProbe(l *look, refused []*evidence.Event, doors []door) *Finding {
 		f.What += " on port " + strconv.Itoa(last.Port)
 	}
 	f.What += ": it was refused " + f.count("refused checks", countOf(refused), "time")
-	if kills := probeKills(l); len(kills) > 0 {
+	kills := about(probeKills(l), last.App)
+	if len(kills) > 0 {
 		f.What += ", and the platform ends the container for it"
 	}
 	f.What += "."
@@ -91,8 +106,12 @@ func refusedProbe(l *look, refused []*evidence.Event, doors []door) *Finding {
 	if away {
 		f.What += " The app listens on port " + portNames(&f.words, doors) + " instead."
 	}
+	inside := len(doors) > 0 && len(doors) <= fewDoors && !slices.ContainsFunc(doors, func(d door) bool { return !d.loopback })
+	if inside && !away {
+		f.What += " The app listens on port " + portNames(&f.words, doors) + " of the loopback address only."
+	}
 	f.between(stretch(refused))
-	if len(probeKills(l)) > 0 || countOf(refused).AtLeast(refusedOften) {
+	if len(kills) > 0 || countOf(refused).AtLeast(refusedOften) {
 		f.level(Observed, "the platform's own events say so; why nobody listens, they do not say")
 	} else {
 		f.level(StronglySuggested, "the app's log names another port than the check asks, and it was up long before the check was refused")
@@ -101,8 +120,12 @@ func refusedProbe(l *look, refused []*evidence.Event, doors []door) *Finding {
 	if away {
 		f.Cause = "The check asks another port than the one on which the app listens."
 	}
+	if inside {
+		f.Cause = "What listens on the loopback address only is reached by nobody from outside its container; the check comes from outside."
+		f.Now = []string{"Bind to 0.0.0.0 (ASPNETCORE_URLS, --host, HOST)."}
+	}
 	f.not("a process that is too slow to answer", "a refusal is immediate: the kernel has no socket to give it to")
-	f.Now = []string{"Compare the check's port with the port in the app's log (ss -ltn inside the container).", "If the start takes long, give it a startup probe."}
+	f.Now = append(f.Now, "Compare the check's port with the port in the app's log (ss -ltn inside the container).", "If the start takes long, give it a startup probe.")
 	f.Properly = []string{"Take port and check from one setting."}
 	f.Settle = []string{"The app's log, and ss -ltn inside the container."}
 	return f

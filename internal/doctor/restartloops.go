@@ -3,7 +3,6 @@ package doctor
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"brink/internal/evidence"
 )
@@ -12,11 +11,14 @@ import (
 // the platform's own count, of which they are a part.
 func countedEnds(l *look, f *Finding, name string, ends []*evidence.Event) string {
 	c := l.containerOf(name)
-	code, restarts := evidence.Value{}, evidence.Value{}
+	code, signal, restarts := evidence.Value{}, evidence.Value{}, evidence.Value{}
 	text := ""
 	if len(ends) > 0 {
 		last := ends[len(ends)-1]
 		code, restarts = last.Code, last.Counter
+		if last.Signal > 0 {
+			signal = evidence.Known(float64(last.Signal), evidence.NoUnit, last.From)
+		}
 		text = " (" + f.count("ends", countOf(ends), "end") + " here"
 	}
 	if c != nil {
@@ -26,6 +28,8 @@ func countedEnds(l *look, f *Finding, name string, ends []*evidence.Event) strin
 		text = " (the last time with exit code " + f.n("exit code", code)
 	} else if code.Known {
 		text += ", the last with exit code " + f.n("exit code", code)
+	} else if signal.Known && text != "" {
+		text += ", the last by signal " + signalName(f.n("signal", signal))
 	}
 	if text != "" {
 		text += ")"
@@ -86,11 +90,38 @@ func (w *words) names(name string) bool {
 	return slices.ContainsFunc(w.numbers, func(n Number) bool { return n.Name == name })
 }
 
-// loopCause tells why it ends, as far as anything tells. end is when it last did.
-func loopCause(l *look, f *Finding, end time.Time) {
-	if kills := probeKills(l); len(kills) > 0 || len(probeTimeouts(l)) > 0 {
+// faults are the signals that a program brings on itself.
+var faults = map[float64]string{4: "4 (ILL)", 6: "6 (ABRT)", 7: "7 (BUS)", 8: "8 (FPE)", 11: "11 (SEGV)"}
+
+// endedBy names the signal of an exit code above 128 that is the program's own fault.
+func (f *Finding) endedBy() (signal string, ok bool) {
+	for _, n := range f.words.numbers {
+		switch n.Name {
+		case "exit code":
+			signal, ok = faults[n.Value-128]
+		case "signal":
+			signal, ok = faults[n.Value]
+		}
+	}
+	return signal, ok
+}
+
+// killedOutright reports whether the last end that is told was by SIGKILL, which no
+// program brings on itself.
+func (f *Finding) killedOutright() bool {
+	return slices.ContainsFunc(f.words.numbers, func(n Number) bool {
+		return n.Name == "exit code" && n.Value == 137 || n.Name == "signal" && n.Value == 9
+	})
+}
+
+// loopCause tells why it ends, as far as anything tells. end is its last.
+func loopCause(l *look, f *Finding, end loopEnd) {
+	if endedByUnit(f, end) {
+		return
+	}
+	if kills, late := about(probeKills(l), f.Subject), about(probeTimeouts(l), f.Subject); len(kills)+len(late) > 0 {
 		f.Cause = "Its health check ends it: the process lives and does not answer in time."
-		if len(probeTimeouts(l)) == 0 {
+		if len(late) == 0 {
 			f.Cause = "Its health check ends it: the check is refused or answered with an error."
 		}
 		f.not("a crash of the code", "the platform ends it after failed health checks")
@@ -99,8 +130,18 @@ func loopCause(l *look, f *Finding, end time.Time) {
 		f.Settle = []string{"cpu.stat (nr_throttled) and the workers' state while the health check fails."}
 		return
 	}
-	if slices.ContainsFunc(l.Containers, func(c evidence.Container) bool { return c.LastExitCode.Known && c.LastExitCode.Number == 137 }) {
-		f.Cause = "It was ended by SIGKILL (exit code 137): for want of memory, or because it did not end in time when it was told to."
+	if kills := about(l.EventsOf(evidence.PodOOMKilled), f.Subject); len(kills) > 0 {
+		f.Cause = "It is killed for want of memory, which the platform told " + f.count("OOM kills", countOf(kills), "time") + "."
+		f.not("an exception in the program", "it was ended from outside")
+		f.Now = []string{"Give it more memory, or let it run fewer workers."}
+		f.Properly = []string{"Set the memory limit by the peak."}
+		f.Settle = []string{"The kernel log of the machine: which process, and how large."}
+		return
+	}
+	if f.killedOutright() || slices.ContainsFunc(l.Containers, func(c evidence.Container) bool {
+		return sameProgram(c.Name, f.Subject) && c.LastExitCode.Known && c.LastExitCode.Number == 137
+	}) {
+		f.Cause = "It was ended by SIGKILL (signal 9, exit code 137): for want of memory, or because it did not end in time when it was told to."
 		f.not("an exception in the program", "that would leave another exit code")
 		f.Now = []string{"Look for an OOM kill in the kernel log of the node, and for failed health checks in the events."}
 		f.Properly = []string{"Set the memory limit by the peak; let the program end on SIGTERM."}
@@ -109,11 +150,21 @@ func loopCause(l *look, f *Finding, end time.Time) {
 	}
 	f.not("a start that is too slow", "it ends; it is not waited for")
 	f.Properly = []string{"Start the same image with the same command and settings elsewhere."}
-	if e := l.lastError(f.Subject, end); e != nil {
+	if end.unit {
+		f.Properly = []string{"Start the same command by hand, as the unit's user and with its settings, before it is enabled."}
+	}
+	if e := l.lastError(f.Subject, end.at); e != nil {
 		f.What += quoted(e)
+		if neverExecuted(f, e) {
+			return
+		}
 		f.Cause = "It ends by itself, by the error that its own log names."
 		f.Now = []string{"Provide what that line names, or correct it."}
 		f.Settle = []string{"One start after that was put right."}
+		return
+	}
+	if sig, ok := f.endedBy(); ok {
+		faultCause(f, sig, l.faultOf(f.Subject, end.at))
 		return
 	}
 	f.Cause = "It ends by itself; why is not in this evidence."
@@ -122,4 +173,15 @@ func loopCause(l *look, f *Finding, end time.Time) {
 	if !f.names("exit code") {
 		f.Settle = append(f.Settle, "Its exit code.")
 	}
+}
+
+// signalName adds to a signal's number what it is called, where it is one that a
+// program brings on itself.
+func signalName(number string) string {
+	for n, name := range faults {
+		if number == decimals(n) {
+			return name
+		}
+	}
+	return number
 }

@@ -53,7 +53,7 @@ func hasEnded(c *evidence.Container) bool {
 // https://docs.docker.com/engine/containers/run/#exit-status
 func endOnly(a *answer, c *evidence.Container) {
 	var w words
-	text := strings.TrimSpace("The container "+c.Name) + " ended with exit code " + w.n("exit code", c.ExitCode)
+	text := called(c) + " ended with exit code " + w.n("exit code", c.ExitCode)
 	if !c.Finished.IsZero() {
 		text += " at " + c.Finished.UTC().Format("2006-01-02 15:04:05")
 	}

@@ -31,6 +31,9 @@ func (l *look) ends() map[string][]*evidence.Event {
 	ends := map[string][]*evidence.Event{}
 	for _, e := range l.EventsOf(evidence.ContainerExited, evidence.StartTimeout, evidence.PingFailed, evidence.ContainerKilled, evidence.BackOff, evidence.PodOOMKilled,
 		evidence.ContainerStarted) {
+		if e.Kind == evidence.PodOOMKilled && (e.Origin == evidence.FromDocker || e.Origin == evidence.FromSystem || l.ranOn(e.App)) {
+			continue // one process of it was killed; docker and systemd tell of the end apart
+		}
 		if e.Kind == evidence.ContainerStarted && e.Reason != "restart" && e.Reason != "restarted" {
 			continue
 		}
@@ -44,6 +47,13 @@ func (l *look) ends() map[string][]*evidence.Event {
 		ends[app] = append(ends[app], e)
 	}
 	return ends
+}
+
+// ranOn reports whether the platform counts no restart of an app that runs: what
+// was killed in it was not its container.
+func (l *look) ranOn(app string) bool {
+	c := l.containerOf(app)
+	return c != nil && c.Restarts.AtMost(0) && strings.EqualFold(c.State, "running")
 }
 
 // cascade is what rounds of restarts there were.
@@ -171,7 +181,7 @@ func judgeCrashLoop(l *look, a *answer) {
 	for _, name := range names {
 		list := ends[name]
 		backOff := slices.ContainsFunc(list, func(e *evidence.Event) bool { return e.Kind == evidence.BackOff })
-		if !backOff && len(list) < loopExits || together.apps[name] { // a cascade tells of them all
+		if !backOff && len(list) < loopExits || together.apps[name] || l.startsSlowly(name) != nil { // others tell of them
 			continue
 		}
 		a.found(loopFinding(l, name, list))
@@ -186,7 +196,7 @@ func judgeCrashLoop(l *look, a *answer) {
 		return
 	}
 	for _, c := range l.crews() {
-		if f := crashedWorkers(c); f != nil {
+		if f := crashedWorkers(l, c); f != nil {
 			a.found(f)
 			return
 		}
@@ -199,14 +209,17 @@ func judgeCrashLoop(l *look, a *answer) {
 // judgeRestarts judges what a platform counts of one container.
 func judgeRestarts(l *look, a *answer, c *evidence.Container) {
 	runs := strings.EqualFold(c.State, "running") && c.OOMKilled != evidence.Yes
-	fails := len(probeTimeouts(l)) > 0 || c.LastExitCode.Above(0) || c.ExitCode.Above(0) || c.State == "restarting"
+	fails := len(about(probeTimeouts(l), c.Name)) > 0 || c.LastExitCode.Above(0) || c.ExitCode.Above(0) || c.State == "restarting"
 	var w words
-	name := strings.TrimSpace("The container " + c.Name)
+	name := called(c)
 	switch {
+	case l.startsSlowly(c.Name) != nil: // slowStart tells of it
 	case c.Reason == "CrashLoopBackOff" || c.Restarts.AtLeast(loopExits) && fails || c.State == "restarting" && !c.Restarts.Known:
 		a.found(containerLoop(l, c))
 	case c.Restarts.AtLeast(loopExits) && c.SinceRestart.Below(settledAfter.Seconds()) && pace(c).AtMost(loopPace.Seconds()):
 		a.found(pacedLoop(l, c))
+	case c.Platform == evidence.FromSystem && strings.EqualFold(c.State, "failed"):
+		unitFailed(a, c)
 	case hasEnded(c):
 		endOnly(a, c)
 	case !runs:
@@ -235,7 +248,7 @@ func judgeRestarts(l *look, a *answer, c *evidence.Container) {
 		a.note(Starts, name+" was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+", the last time "+since+".", &w)
 	case c.Restarts.AtLeast(1):
 		a.suspect(Starts, name+" runs, and was restarted "+w.count("restarts", c.Restarts, "time")+lastEnd(c, &w)+lastRestart(c, &w),
-			"The same state an hour later, its log before the last end (kubectl logs --previous), and the events.", &w)
+			"The same state an hour later, its log before the last end ("+lastLog(c)+"), and the events.", &w)
 	}
 }
 
@@ -263,6 +276,8 @@ func lastEnd(c *evidence.Container, w *words) string {
 	text := ""
 	if v := c.LastExitCode.Else(c.ExitCode); v.Known {
 		text = ", the last time with exit code " + w.n("exit code", v)
+	} else if c.LastSignal.Above(0) {
+		text = ", the last time by signal " + signalName(w.n("signal", c.LastSignal))
 	}
 	if c.LastReason != "" {
 		text += " (" + c.LastReason + ")"
@@ -270,32 +285,9 @@ func lastEnd(c *evidence.Container, w *words) string {
 	return text
 }
 
-// ownHeap judges a runtime that reached the limit of its own heap and ended.
-func ownHeap(l *look) *Finding {
-	var full []*evidence.Event
-	for _, e := range l.EventsOf(evidence.AppError) {
-		if e.Reason == "JavaScript heap out of memory" || e.Reason == "java.lang.OutOfMemoryError" {
-			full = append(full, e)
-		}
-	}
-	if len(full) == 0 {
-		return nil
-	}
-	f := &Finding{Subject: full[0].App}
-	f.What = "The program reached the limit of its own heap (" + full[len(full)-1].Reason + ") in " + f.count("lines", countOf(full), "line") + " and fails or ends for it."
-	f.between(stretch(full))
-	f.level(Observed, "the runtime's own log says so")
-	f.Cause = "The heap grew to what the runtime was given (--max-old-space-size, -Xmx), which is not the machine's or the container's limit."
-	f.not("the kernel's OOM killer", "that leaves no line of the program; here the runtime speaks itself")
-	f.Now = []string{"Take a heap snapshot before it ends (--heapsnapshot-near-heap-limit, -XX:+HeapDumpOnOutOfMemoryError)."}
-	f.Properly = []string{"Find what grows. A larger heap helps only if the data is meant to be that large, and must fit into the container beside the rest."}
-	f.Settle = []string{"Heap use over a day: a line that rises is a leak."}
-	return f
-}
-
 // crashedWorkers judges workers that ended by a signal that is the program's own
 // fault: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
-func crashedWorkers(c *crew) *Finding {
+func crashedWorkers(l *look, c *crew) *Finding {
 	var crashed []*evidence.Event
 	for i := range c.lives {
 		w := &c.lives[i]
@@ -308,7 +300,8 @@ func crashedWorkers(c *crew) *Finding {
 	}
 	last := crashed[len(crashed)-1]
 	f := &Finding{Subject: c.subject()}
-	f.What = "Workers crash: " + f.count("crashes", countOf(crashed), "end") + " by signals, the last by " + f.n("signal", evidence.Known(float64(last.Signal), evidence.NoUnit, last.From)) + "."
+	f.What = "Workers crash: " + f.count("crashes", countOf(crashed), "end") + " by signals, the last by " + f.n("signal", evidence.Known(float64(last.Signal), evidence.NoUnit, last.From)) + "." +
+		tellFault(l.faultOfPID(last.PID))
 	f.between(stretch(crashed))
 	f.level(Observed, "the server's own log says so")
 	f.Cause = "The program itself does something that the kernel or its library ends: an invalid access (11), an abort (6). Native modules are the first suspect."
@@ -321,7 +314,11 @@ func crashedWorkers(c *crew) *Finding {
 
 func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 	f := &Finding{Subject: name}
+	last := ends[len(ends)-1]
 	f.What = "The app"
+	if last.Origin == evidence.FromSystem {
+		f.What = "The unit"
+	}
 	if name != "" {
 		f.What += " " + name
 	}
@@ -334,16 +331,18 @@ func loopFinding(l *look, name string, ends []*evidence.Event) *Finding {
 	f.What += "."
 	f.between(stretch(ends))
 	f.level(Observed, "the platform's own log has the ends")
-	loopCause(l, f, ends[len(ends)-1].At)
+	end := loopEnd{at: last.At}
 	if len(real) > 0 {
-		neverSetUp(f, real[len(real)-1])
+		end = endOf(real[len(real)-1])
 	}
+	end.at = last.At
+	loopCause(l, f, end)
 	return f
 }
 
 func containerLoop(l *look, c *evidence.Container) *Finding {
 	f := &Finding{Subject: c.Name}
-	f.What = strings.TrimSpace("The container " + c.Name)
+	f.What = called(c)
 	if c.Restarts.Known {
 		f.What += " was restarted " + f.count("restarts", c.Restarts, "time")
 	} else {
@@ -352,6 +351,6 @@ func containerLoop(l *look, c *evidence.Container) *Finding {
 	f.What += lastEnd(c, &f.words) + "."
 	f.Span = "in all since it was made; how often now is not told"
 	f.level(Observed, "the platform counts it")
-	loopCause(l, f, c.Finished)
+	loopCause(l, f, lastEndOf(c))
 	return f
 }

@@ -27,7 +27,10 @@ func Show(v evidence.Value) string {
 	case evidence.Seconds:
 		return seconds(v.Number) + per
 	case evidence.Events:
-		return phrase.Whole(v.Number) + per
+		if per != "" {
+			return decimals(v.Number) + per
+		}
+		return phrase.Whole(v.Number)
 	case evidence.NoUnit:
 		if v.Number == math.Trunc(v.Number) {
 			return strconv.FormatFloat(v.Number, 'f', 0, 64) // a port, a pid, a code
@@ -69,7 +72,7 @@ func seconds(n float64) string {
 // micros writes microseconds.
 func micros(n float64) string {
 	switch {
-	case n >= 10e6:
+	case n >= 1e6:
 		return decimals(n/1e6) + " s"
 	case n >= 1e3:
 		return decimals(n/1e3) + " ms"

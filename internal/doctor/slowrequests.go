@@ -98,7 +98,11 @@ func proxyGaveUp(l *look, f *Finding) {
 	late := slices.DeleteFunc(l.EventsOf(evidence.UpstreamTimeout), func(e *evidence.Event) bool {
 		return f.Since != nil && !e.At.IsZero() && e.At.Sub(*f.Since).Abs() > meanwhile
 	})
-	if len(late) > 0 {
+	switch {
+	case len(late) == 0:
+	case len(l.Pools) > 1:
+		f.What += " The proxy gave up " + f.count("requests given up by the proxy", countOf(late), "request") + " of all its servers meanwhile."
+	default:
 		f.What += " The proxy before it gave up " + f.count("requests given up by the proxy", countOf(late), "request") + " meanwhile."
 	}
 }

@@ -21,6 +21,7 @@ var slowStart = Rule{
 		for _, t := range l.tries() {
 			judgeSlowStart(l, a, t)
 		}
+		judgeStartupProbes(l, a)
 		slowByItself(l, a)
 		slowLadder(l, a)
 	},
@@ -30,7 +31,7 @@ func judgeSlowStart(l *look, a *answer, t *try) {
 	if len(t.late) > 0 && !t.recovered() {
 		asked, _ := t.asked()
 		doors := l.doors(t)
-		if len(doors) > 0 && !slices.ContainsFunc(doors, func(d door) bool { return d.port == asked || asked == 0 }) || len(doors) == 0 && !t.works(l) ||
+		if len(doors) > 0 && !slices.ContainsFunc(doors, func(d door) bool { return d.port == asked || asked == 0 }) || len(doors) == 0 && !t.works() ||
 			len(t.exits) > 0 || len(t.failed)+len(t.inUse)+len(t.pull) > 0 || len(doors) > 0 {
 			return
 		}
@@ -120,6 +121,7 @@ func slowButUp(l *look, t *try, took evidence.Value) *Finding {
 	f.What = "The app needed " + f.n("start time", took) + " to start; it is up now."
 	f.between(stretch(slices.Concat(t.waits, t.ready)))
 	f.level(Observed, "the platform timed it")
+	f.followed = "What it follows from makes every start take longer."
 	f.Cause = "A start of more than two minutes is most often a machine short of memory while it starts, or a start that loads much."
 	if limit, set := l.startLimit(); set {
 		f.What += " The limit is " + f.n(limitSetting, limit) + "."
@@ -133,8 +135,8 @@ func slowButUp(l *look, t *try, took evidence.Value) *Finding {
 		f.not("a failure", "it came up by itself")
 	}
 	f.Now = []string{"Do not start other apps of the same plan at the same time."}
-	f.Properly = []string{"Fewer apps on the plan or a larger one, if memory is short then; a lighter start otherwise."}
-	f.Settle = []string{"Start times of the past weeks: a doubling is the first sign of memory pressure.", "/proc/pressure/memory during a start."}
+	f.Properly = []string{"A lighter start, and more of what it waits for while it starts: memory (fewer apps on the plan, or a larger one), or CPU time (a higher quota)."}
+	f.Settle = []string{"Start times of the past weeks: whether they grow.", "/proc/pressure/memory and /proc/pressure/cpu, and nr_throttled in cpu.stat, during a start."}
 	return f
 }
 

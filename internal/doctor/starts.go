@@ -13,7 +13,8 @@ type try struct {
 	app                                  string
 	late, pinged, exits, waits, ready    []*evidence.Event
 	failed, inUse, pull, listens, speaks []*evidence.Event
-	created                              []*evidence.Event
+	created, errors                      []*evidence.Event
+	nameless                             bool // beside apps with names
 }
 
 // startLimit is App Service's own limit for a container's start, in s, where
@@ -26,54 +27,77 @@ const (
 )
 
 // tries gathers, per app, what platform and server say about starts. What a
-// console says has no name of a container; it is everybody's.
+// console says without a name may be anybody's: it counts for every app, but for a
+// failure to load, which is told once, of the only app or of none.
 func (l *look) tries() []*try {
 	var all []*try
+	place := map[string]*try{}
 	of := func(app string) *try {
-		for _, t := range all {
-			if t.app == app {
-				return t
-			}
+		t := place[app]
+		if t == nil {
+			t = &try{app: app}
+			place[app] = t
+			all = append(all, t)
 		}
-		t := &try{app: app}
-		all = append(all, t)
 		return t
 	}
 	for _, e := range l.EventsOf(evidence.StartTimeout, evidence.PingFailed, evidence.ContainerExited, evidence.StartWaiting, evidence.ContainerReady,
 		evidence.ContainerCreated, evidence.PullFailed) {
-		if e.Origin == evidence.FromSystem {
-			continue // a unit that systemd starts again is no platform's start
+		if e.Origin != evidence.FromSystem { // a unit that systemd starts again is no platform's start
+			of(siteName(e.App)).take(e)
 		}
-		t := of(siteName(e.App))
-		switch e.Kind {
-		case evidence.StartTimeout:
-			t.late = append(t.late, e)
-		case evidence.PingFailed:
-			t.pinged = append(t.pinged, e)
-		case evidence.ContainerExited:
-			t.exits = append(t.exits, e)
-		case evidence.StartWaiting:
-			t.waits = append(t.waits, e)
-		case evidence.ContainerReady:
-			t.ready = append(t.ready, e)
-		case evidence.ContainerCreated:
-			t.created = append(t.created, e)
-		case evidence.PullFailed:
-			t.pull = append(t.pull, e)
-		}
+	}
+	for _, e := range l.EventsOf(evidence.AppLoadFailed, evidence.WorkerBootFailed, evidence.AddressInUse) {
+		of(whoFailed(all, e)).take(e)
 	}
 	if len(all) == 0 {
 		of("")
 	}
-	for i, t := range all {
-		if i == 0 { // a console's lines are told once
-			t.failed = l.EventsOf(evidence.AppLoadFailed, evidence.WorkerBootFailed)
-			t.inUse = l.EventsOf(evidence.AddressInUse)
-		}
-		t.listens = l.EventsOf(evidence.Listening)
-		t.speaks = l.EventsOf(evidence.AppProgress, evidence.WorkerBoot, evidence.WorkerReady, evidence.ServerStarted)
+	listens := l.EventsOf(evidence.Listening)
+	errors := l.EventsOf(evidence.AppError)
+	speaks := l.EventsOf(evidence.AppProgress, evidence.WorkerBoot, evidence.WorkerReady, evidence.ServerStarted)
+	for _, t := range all {
+		mine := func(e *evidence.Event) bool { return len(all) == 1 || sameProgram(e.App, t.app) }
+		t.listens, t.speaks, t.errors = only(listens, mine), only(speaks, mine), only(errors, mine)
+		t.nameless = t.app == "" && len(all) > 1
 	}
 	return all
+}
+
+// whoFailed names the app of which a line tells that it could not be loaded.
+func whoFailed(all []*try, e *evidence.Event) string {
+	if e.App == "" && len(all) == 1 {
+		return all[0].app
+	}
+	for _, t := range all {
+		if e.App != "" && t.app != "" && sameProgram(e.App, t.app) {
+			return t.app
+		}
+	}
+	return siteName(e.App)
+}
+
+func (t *try) take(e *evidence.Event) {
+	switch e.Kind {
+	case evidence.StartTimeout:
+		t.late = append(t.late, e)
+	case evidence.PingFailed:
+		t.pinged = append(t.pinged, e)
+	case evidence.ContainerExited:
+		t.exits = append(t.exits, e)
+	case evidence.StartWaiting:
+		t.waits = append(t.waits, e)
+	case evidence.ContainerReady:
+		t.ready = append(t.ready, e)
+	case evidence.ContainerCreated:
+		t.created = append(t.created, e)
+	case evidence.PullFailed:
+		t.pull = append(t.pull, e)
+	case evidence.AddressInUse:
+		t.inUse = append(t.inUse, e)
+	default:
+		t.failed = append(t.failed, e)
+	}
 }
 
 var containerSuffix = expression(`_\d+(_[0-9a-f]{4,})?$`)
@@ -183,34 +207,10 @@ func loopback(address string) bool {
 
 // works reports whether the app said anything of its own before it was ended,
 // and nothing of an error: it was alive while the platform waited.
-func (t *try) works(l *look) bool {
+func (t *try) works() bool {
 	_, ended := stretch(slices.Concat(t.late, t.pinged))
 	spoke := slices.ContainsFunc(t.speaks, func(e *evidence.Event) bool { return ended.IsZero() || !e.At.After(ended) })
-	return spoke && len(t.failed)+len(t.inUse)+len(l.EventsOf(evidence.AppError)) == 0
-}
-
-// probeKills are ends of containers by their health check.
-func probeKills(l *look) []*evidence.Event {
-	var kills []*evidence.Event
-	for _, e := range l.EventsOf(evidence.ContainerKilled) {
-		if e.Probe != "" || e.Reason == "ProbeFailure" || strings.Contains(e.Text, "probe") {
-			kills = append(kills, e)
-		}
-	}
-	return kills
-}
-
-// probeTimeouts are health checks that got no answer in time; one that was
-// refused is something else: nobody listens.
-func probeTimeouts(l *look) []*evidence.Event {
-	var late []*evidence.Event
-	for _, e := range l.EventsOf(evidence.ProbeFailed) {
-		text := strings.ToLower(e.Text)
-		if e.Reason == "timeout" || strings.Contains(text, "timed out") || strings.Contains(text, "deadline exceeded") || strings.Contains(text, "timeout") {
-			late = append(late, e)
-		}
-	}
-	return late
+	return spoke && len(t.failed)+len(t.inUse)+len(t.errors) == 0
 }
 
 // within reports whether two values agree within a share.

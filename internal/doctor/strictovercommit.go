@@ -13,6 +13,11 @@ import (
 // https://docs.kernel.org/mm/overcommit-accounting.html
 const commitNear = 95
 
+// forkCommit is in percent of CommitLimit: fork promises the whole of a process
+// again, which is no more than all that is promised, so that from half of the limit on
+// one can be refused.
+const forkCommit = 50
+
 var strictOvercommit = Rule{
 	Mode:  StrictOvercommit,
 	Needs: [][]evidence.Signal{{evidence.HasMeminfo}, {evidence.HasServerLog}},
@@ -25,6 +30,7 @@ func judgeStrictOvercommit(l *look, a *answer) {
 	limit := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.CommitLimit })
 	share := committed.PercentOf(limit)
 	refused := refusals(l)
+	forks := only(refused, func(e *evidence.Event) bool { return strings.Contains(strings.ToLower(e.Text), "fork") })
 	var w words
 	switch {
 	case mode.Known && mode.Number != 2:
@@ -37,7 +43,7 @@ func judgeStrictOvercommit(l *look, a *answer) {
 		return
 	case !mode.Known && !(share.AtLeast(commitNear) && len(refused) > 0 && l.headroom.AtLeast(lowHeadroom)):
 		return
-	case mode.Known && !share.AtLeast(commitNear) && !(share.AtLeast(80) && len(refused) > 0):
+	case mode.Known && !share.AtLeast(commitNear) && !(share.AtLeast(80) && len(refused) > 0) && !(share.AtLeast(forkCommit) && len(forks) > 0):
 		return
 	}
 	f := &Finding{}
@@ -52,6 +58,9 @@ func judgeStrictOvercommit(l *look, a *answer) {
 	}
 	f.over(l)
 	switch {
+	case mode.Known && !share.AtLeast(80):
+		f.What += " A fork was refused memory " + f.count("refusals", countOf(forks), "time") + " in the logs."
+		f.level(StronglySuggested, "the setting, an account in which a process cannot stand twice, and the refusals were seen; how large the process is was not")
 	case len(refused) > 0 && mode.Known:
 		f.What += " Programs were refused memory " + f.count("refusals", countOf(refused), "time") + " in the logs."
 		f.level(Observed, "the setting, the full account and the refusals were all seen")
@@ -79,7 +88,7 @@ func judgeStrictOvercommit(l *look, a *answer) {
 func refusals(l *look) []*evidence.Event {
 	var found []*evidence.Event
 	for _, e := range l.EventsOf(evidence.AppError, evidence.AppLoadFailed, evidence.AppProgress, evidence.WorkerBootFailed) {
-		if e.Reason == evidence.RefusedMemory || strings.Contains(e.Text, "Cannot allocate memory") || strings.Contains(e.Text, "ENOMEM") || strings.Contains(e.Text, "errno 12") || strings.Contains(e.Text, "Errno 12") {
+		if e.Reason == evidence.RefusedMemory || ofKernel(e.Text) || strings.Contains(e.Text, "Cannot allocate memory") || strings.Contains(e.Text, "ENOMEM") || strings.Contains(e.Text, "errno 12") || strings.Contains(e.Text, "Errno 12") {
 			found = append(found, e)
 		}
 	}

@@ -33,16 +33,30 @@ const (
 
 var swapThrash = Rule{
 	Mode:  SwapThrash,
-	Needs: [][]evidence.Signal{{evidence.HasSwapRate}, {evidence.HasMemoryPSI, evidence.HasSwap}},
-	Judge: judgeSwapThrash,
+	Needs: [][]evidence.Signal{{evidence.HasSwapRate}, {evidence.HasMemoryPSI, evidence.HasSwap}, {evidence.HasCgroupMem}},
+	Judge: func(l *look, a *answer) {
+		if l.frozen() {
+			return
+		}
+		if l.headroom.Below(lowHeadroom) {
+			judgeSwapThrash(l, a) // there is not enough for all of them
+			if len(a.findings) == 0 {
+				cgroupsInSwap(l, a)
+			}
+			return
+		}
+		// The pages that a cgroup at its limit swaps are in the machine's counters, too.
+		own := cgroupsInSwap(l, a)
+		if len(a.findings) == 0 || l.swap.in.Above(2*own) {
+			judgeSwapThrash(l, a)
+		}
+	},
 }
 
 func judgeSwapThrash(l *look, a *answer) {
 	in, out := l.swap.in, l.swap.out
 	var w words
 	switch {
-	case l.frozen():
-		return
 	case l.noSwap() && !in.Above(0):
 		return
 	case !in.Known:
@@ -60,13 +74,15 @@ func judgeSwapThrash(l *look, a *answer) {
 		return
 	}
 	waits := l.stall.full.lasts(fullThrash)
-	if !l.stall.full.known() && !l.headroom.AtLeast(roomForAll) {
-		// Without PSI, waiting for disks stands in for waiting for memory.
-		blocked := l.blocked().AtLeast(4) && (!l.cpus().Known || l.blocked().Above(2*l.cpus().Number))
-		waits = l.iowait().AtLeast(iowaitThrash) || blocked
+	if !l.stall.full.known() {
+		waits = l.diskWaits() // stands in for waiting for memory
 	}
 	both := in.AtLeast(swapInAlone) && out.AtLeast(swapInAlone) || out.AtLeast(swapInThrash) && l.headroom.Below(lowHeadroom)
 	alone := !l.stall.full.known() && !l.iowait().Known && both
+	if l.headroom.AtLeast(roomForAll) {
+		swapWithRoom(l, a, waits || alone)
+		return
+	}
 	if !in.AtLeast(swapInThrash) || !waits && !alone {
 		return
 	}
@@ -115,7 +131,7 @@ func (l *look) waiting(w *words) string {
 	case full.share.AtLeast(fullThrash):
 		text += ", and for " + w.n("PSI memory full", full.share) + " of the time no task could run for want of memory"
 	case full.avg10.AtLeast(fullThrash) || full.avg60.AtLeast(fullThrash):
-		text += ", and in the last 10 s no task could run for " + w.n("PSI memory full avg10", full.avg10) + " of the time"
+		text += ", and for " + w.n("PSI memory full avg10", full.avg10) + " of the last 10 s no task could run for want of memory"
 	}
 	w.see("PSI memory full avg10", full.avg10)
 	w.see("PSI memory full avg60", full.avg60)

@@ -16,26 +16,35 @@ import (
 type TextOptions struct {
 	// Width is the widest that a line may be.
 	Width int
-	// All prints everything; otherwise it fits about one screen: the first
-	// finding in short, the others in a line.
+	// All prints everything, what is alike together; otherwise it fits about one
+	// screen: the first finding in short, the others in a line.
 	All bool
 }
+
+// mostLines is how many findings and groups of them stand below the first where
+// all has to fit a screen.
+const mostLines = 8
 
 // Text prints a report for a terminal. The text holds names and lines of the
 // evidence as they are; the caller makes them harmless.
 func Text(out io.Writer, r *Report, o TextOptions) error {
 	p := printer{width: max(o.Width, 40), all: o.All}
-	p.line("", strings.ToUpper(string(r.Verdict))+": "+r.heading())
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		switch {
+	all := groups(r.Findings)
+	p.line("", strings.ToUpper(string(r.Verdict))+": "+r.heading(all))
+	for i, g := range all {
+		if i > mostLines && !o.All {
+			p.line("", "")
+			p.line("", "And more: "+countModes(all[i:])+".")
+			break
+		}
+		switch f := g[0]; {
 		case i == 0 || o.All:
-			p.finding(f)
+			p.finding(g)
 		case f.CausedBy != "":
-			p.row("follows", f.title()+": "+f.What)
+			p.row("follows", g.title()+g.colon()+g.inShort())
 		default:
 			p.line("", "")
-			p.line("", fmt.Sprintf("%s (%s) %s", f.title(), f.Level, f.What))
+			p.line("", fmt.Sprintf("%s (%s) %s", g.title(), f.Level, g.inShort()))
 		}
 	}
 	p.checks("in order", r.Good, 5)
@@ -51,17 +60,14 @@ func Text(out io.Writer, r *Report, o TextOptions) error {
 }
 
 // heading is the summary where no finding says the same right below.
-func (r *Report) heading() string {
-	if len(r.Findings) == 0 {
+func (r *Report) heading(all []group) string {
+	switch {
+	case len(all) == 0 && r.Verdict == Unknown && len(r.Unsure) > 0:
+		return "The evidence does not carry a verdict."
+	case len(all) == 0:
 		return r.Summary
 	}
-	var modes []string
-	for i := range r.Findings {
-		if r.Findings[i].CausedBy == "" {
-			modes = append(modes, string(r.Findings[i].Mode))
-		}
-	}
-	return strings.Join(modes, ", ")
+	return countModes(slices.DeleteFunc(slices.Clone(all), func(g group) bool { return g[0].CausedBy != "" }))
 }
 
 // title is the mode, and of whom where the sentence does not name it: several
@@ -82,41 +88,98 @@ type printer struct {
 // label is the width of the words before the rows.
 const label = 10
 
-func (p *printer) finding(f *Finding) {
+// finding prints the worst of a group in full, and what the others are if all is
+// printed.
+func (p *printer) finding(g group) {
+	f := g[0]
 	p.line("", "")
-	p.line("", fmt.Sprintf("%s (%s: %s)", f.title(), f.Level, f.LevelRule))
-	p.row("what", f.What)
+	p.line("", fmt.Sprintf("%s (%s: %s)", g.title(), f.Level, f.LevelRule))
+	p.row("what", g.worst())
 	if f.CausedBy != "" {
 		p.row("follows", "from "+string(f.CausedBy))
 	}
-	if f.Span != "" {
-		p.row("when", f.Span)
+	if when := g.when(); when != "" {
+		p.row("when", when)
 	}
 	p.row("cause", f.Cause)
 	p.list("now", f.Now, 2)
 	p.list("properly", f.Properly, 2)
-	var numbers []string
-	for _, n := range f.Numbers {
-		numbers = append(numbers, n.Name+" "+n.Text+sourceText(n.From))
-	}
-	p.list("numbers", numbers, 5)
+	p.list("numbers", p.numbers(f.Numbers), 5)
 	var others []string
 	for _, o := range f.Others {
 		others = append(others, o.What+": "+o.Why)
 	}
 	p.list("not", others, 2)
 	p.list("settles it", f.Settle, 2)
+	if p.all {
+		var alike []string
+		for _, f := range g[1:] {
+			alike = append(alike, f.named())
+		}
+		p.list("alike", alike, len(alike))
+	}
 }
 
-func sourceText(from []evidence.Source) string {
+// numbers are rows of numbers with their places; those that follow each other and
+// stand in one place share a row.
+func (p *printer) numbers(numbers []Number) []string {
+	var rows []string
+	text, place := "", ""
+	for i := range numbers {
+		n := &numbers[i]
+		here := p.sourceText(n.From)
+		if i > 0 && here != place {
+			rows = append(rows, text+place)
+			text = ""
+		}
+		if text != "" {
+			text += ", "
+		}
+		text, place = text+n.Name+" "+n.Text, here
+	}
+	if text != "" {
+		rows = append(rows, text+place)
+	}
+	return rows
+}
+
+// sourceText says where a number stands: the first place and the last. What two
+// readings have in the same file is named once.
+func (p *printer) sourceText(from []evidence.Source) string {
 	if len(from) == 0 {
 		return ""
 	}
-	text := " (" + from[0].String()
-	if len(from) > 1 {
-		text += ", " + from[len(from)-1].String()
+	first, last := from[0], from[len(from)-1]
+	if p.all {
+		if len(from) == 1 {
+			return " (" + first.String() + ")"
+		}
+		return " (" + first.String() + ", " + last.String() + ")"
+	}
+	first.File, last.File = shortPath(first.File), shortPath(last.File)
+	reading, within, deep := strings.Cut(first.File, "/")
+	other, same, _ := strings.Cut(last.File, "/")
+	text := " (" + first.String()
+	switch {
+	case first == last:
+	case deep && within == same && reading != "" && first.Field == last.Field:
+		text += ", and in " + other
+	default:
+		text += ", " + last.String()
 	}
 	return text + ")"
+}
+
+// mostPath is how many letters of a file's path stand beside a number; of longer
+// ones the first and the last part do.
+const mostPath = 48
+
+func shortPath(path string) string {
+	first, last := strings.Index(path, "/"), strings.LastIndex(path, "/")
+	if utf8.RuneCountInString(path) <= mostPath || first <= 0 || first == last {
+		return path
+	}
+	return path[:first] + "/…" + path[last:]
 }
 
 func (p *printer) list(name string, rows []string, most int) {
@@ -141,7 +204,7 @@ func (p *printer) checks(name string, checks []Check, most int) {
 	for _, c := range areasFirst(checks) {
 		text := c.Text
 		if c.Settle != "" {
-			text += " It would settle it: " + c.Settle
+			text += " What would settle it: " + c.Settle
 		}
 		rows = append(rows, text)
 	}
@@ -160,32 +223,6 @@ func areasFirst(checks []Check) []Check {
 		}
 	}
 	return append(firsts, others...)
-}
-
-// unseen says in one paragraph what could not be seen.
-func (p *printer) unseen(r *Report) {
-	var parts, strangers []string
-	for _, u := range r.Unseen {
-		text := string(u.What)
-		if u.Why != evidence.NotSeen {
-			text += " (" + string(u.Why)
-			if u.Detail != "" {
-				text += ": " + u.Detail
-			}
-			text += ")"
-		}
-		parts = append(parts, text)
-	}
-	for _, s := range r.Strangers {
-		strangers = append(strangers, s.File+" ("+s.Why+")")
-	}
-	if len(parts)+len(strangers) > 0 {
-		p.line("", "")
-	}
-	if len(parts) > 0 {
-		p.row("not seen", strings.Join(parts, ", ")+". What was not seen does not count as healthy.")
-	}
-	p.list("not read", strangers, 3)
 }
 
 // row prints text beside its label.

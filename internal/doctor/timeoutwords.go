@@ -8,9 +8,10 @@ import (
 
 // timeoutWords are what holds of one server when it gives up its own workers.
 type timeoutWords struct {
-	// took is what was too long, and find what to look for; those of most servers
-	// are told where these are empty.
-	took, find string
+	// did is what the workers did wrong, took what was longer than the time-out that
+	// it ends with, find what to look for, back the advice about backends and times
+	// what else would settle it; those of most servers are told where these are empty.
+	did, took, find, back, times string
 	// cause is why a worker does not report.
 	cause string
 	// setting is the time-out, as the server calls it.
@@ -41,6 +42,8 @@ var gunicornWords = timeoutWords{
 // https://www.php.net/manual/en/install.fpm.configuration.php (request_terminate_timeout)
 var timeoutsOf = map[string]timeoutWords{
 	"uwsgi": {
+		did:      "took too long over one request",
+		took:     "a request took longer than harakiri, the time-out",
 		cause:    "One request took longer than harakiri allows; uWSGI then kills the worker with the request in it." + notInLog,
 		setting:  "harakiri",
 		ownKill:  "SIGKILL came from uWSGI itself: HARAKIRI stands in the log right before the end of the same worker",
@@ -48,6 +51,7 @@ var timeoutsOf = map[string]timeoutWords{
 		stack:    "py-spy dump, or py-tracebacker",
 	},
 	"Unicorn": {
+		did:      "did not come back from a request or a boot in time",
 		cause:    "A worker serves one request at a time; the master kills one that has not come back from it in time." + notInLog,
 		setting:  "timeout",
 		ownKill:  "SIGKILL came from Unicorn itself: the line before says which worker was over its time-out",
@@ -55,7 +59,8 @@ var timeoutsOf = map[string]timeoutWords{
 		stack:    "rbspy dump",
 	},
 	"Puma": {
-		took: "the process did not check in within the server's time-out",
+		did:  "did not check in in time",
+		took: "the process was silent for longer than the server's time-out",
 		find: "See what the machine was short of in these minutes (CPU, memory, swap traffic).",
 		cause: "A worker of Puma reports from a thread of its own, whatever its requests do. That it did not means that the whole process stood still: native code that keeps the interpreter's lock, a machine short of CPU or memory." +
 			" Which, the log does not tell.",
@@ -65,6 +70,8 @@ var timeoutsOf = map[string]timeoutWords{
 		stack:    "rbspy dump, or gdb for native code",
 	},
 	"php-fpm": {
+		did:      "took too long over one request",
+		took:     "a request took longer than the time-out",
 		cause:    "One request took longer than request_terminate_timeout allows; php-fpm then ends the child with the request in it." + notInLog,
 		setting:  "request_terminate_timeout",
 		ownKill:  "the signal came from php-fpm itself, which says so of the script before",
@@ -72,6 +79,11 @@ var timeoutsOf = map[string]timeoutWords{
 		stack:    "the slow log: request_slowlog_timeout",
 	},
 	"Celery": {
+		did:      "took too long over one task",
+		took:     "a task took longer than its hard time limit",
+		find:     "See which tasks they were (their names stand in the lines of the limit), and what they wait for.",
+		back:     "Give calls to backends a time-out shorter than the task's limit.",
+		times:    "How long tasks of the same name take otherwise (\"succeeded in\").",
 		cause:    "One task took longer than its hard time limit; Celery then kills the process with the task in it." + notInLog,
 		setting:  "task_time_limit",
 		ownKill:  "SIGKILL came from Celery itself: the line of the hard time limit stands before",
@@ -96,11 +108,11 @@ func timeoutAdvice(l *look, f *Finding, c *crew, killed []*evidence.Event) {
 	if len(killed) > 0 {
 		f.not("out of memory", w.ownKill)
 	}
-	f.not("a crash of the program", "the server ended the worker because it did not report in time, and says so")
+	f.not("a crash of the program", "the server ended the worker because it "+cmp.Or(w.did, "did not report in time")+", and says so")
 	f.Now = []string{cmp.Or(w.find, "Find the request that takes so long (access log, APM), or the backend that it waits for."),
 		"Raise " + w.setting + " only if work may really take that long."}
-	f.Properly = []string{"Give calls to backends a time-out shorter than the worker's.", w.properly}
-	f.Settle = []string{"A stack of the worker while it hangs (" + w.stack + ").", "Times of the requests just before the time-out."}
+	f.Properly = []string{cmp.Or(w.back, "Give calls to backends a time-out shorter than the worker's."), w.properly}
+	f.Settle = []string{"A stack of the worker while it hangs (" + w.stack + ").", cmp.Or(w.times, "Times of the requests just before the time-out.")}
 	if slow := l.slowRequests(c.app); len(slow) > 0 && slow[0].From.File == c.file {
 		f.What += " " + slowText(&f.words, slow)
 	}

@@ -10,9 +10,10 @@ import (
 // crew is what the log of one server says of its workers.
 type crew struct {
 	file, app, version string
-	// server is what wrote the log.
-	server string
-	lives  []life
+	// server is what wrote the log, and workers how many it says that it has.
+	server  string
+	workers evidence.Value
+	lives   []life
 	// stops are when the server was told to end; what ends then is no failure.
 	stops, starts []*evidence.Event
 }
@@ -50,7 +51,7 @@ func (l *look) crews() []*crew {
 		c := &crew{file: e.From.File, app: e.App}
 		for i := range l.Logs {
 			if l.Logs[i].File == c.file {
-				c.version, c.server = l.Logs[i].Version, l.Logs[i].As
+				c.version, c.server, c.workers = l.Logs[i].Version, l.Logs[i].As, l.Logs[i].Workers
 			}
 		}
 		all = append(all, c)

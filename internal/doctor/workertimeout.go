@@ -19,10 +19,8 @@ func judgeWorkerTimeout(l *look, a *answer) {
 	for _, c := range l.crews() {
 		limit, told := c.limit(l)
 		booting := map[*life]bool{}
-		if lost := c.lostBooting(limit); len(lost) >= bootRounds && generations(lost) {
-			for _, w := range lost {
-				booting[w] = true
-			}
+		for _, w := range c.lostInRounds(limit) {
+			booting[w] = true
 		}
 		var gone, killed []*evidence.Event
 		for i := range c.lives {
@@ -39,22 +37,38 @@ func judgeWorkerTimeout(l *look, a *answer) {
 			c.quiet(a)
 			continue
 		}
-		f := &Finding{Subject: c.subject()}
-		f.What = "The server" + ofApp(c.subject()) + " gave up " + f.count("worker time-outs", countOf(gone), "worker") + " of its own that did not report in time"
-		if len(killed) > 0 {
+		f, w := &Finding{Subject: c.subject()}, c.timeouts()
+		f.What = "The server" + ofApp(c.subject()) + " gave up " + f.count("worker time-outs", countOf(gone), "worker") + " of its own that " + cmp.Or(w.did, "did not report in time")
+		switch {
+		case len(killed) == 1 && len(gone) == 1:
+			f.see("killed after a time-out", countOf(killed))
+			f.What += ", and killed it with SIGKILL"
+		case len(killed) > 0:
 			f.What += ", and killed " + f.n("killed after a time-out", countOf(killed)) + " of them with SIGKILL"
 		}
-		f.What += ": " + cmp.Or(c.timeouts().took, "a request or a boot took longer than the server's time-out") + "."
+		f.What += ": " + cmp.Or(w.took, "a request or a boot took longer than the server's time-out")
 		f.between(stretch(gone))
 		f.level(Observed, "the server's own log says so")
-		if v := gone[len(gone)-1].Limit; v.Known {
-			f.see("the server's time-out", v)
-		} else if told {
+		if v := latestLimit(gone); v.Known {
+			f.What += " of " + f.n("the server's time-out", v)
+		} else if told && l.start() != nil {
 			f.see("--timeout", l.start().Timeout)
 		}
+		f.What += "."
 		timeoutAdvice(l, f, c, killed)
 		a.found(f)
 	}
+}
+
+// latestLimit is the last limit that lines about workers that were given up name,
+// missing if none does: a log may be of two releases, of which one names it.
+func latestLimit(gone []*evidence.Event) evidence.Value {
+	for _, e := range slices.Backward(gone) {
+		if e.Limit.Known {
+			return e.Limit
+		}
+	}
+	return evidence.Missing(evidence.NotSeen, "no line names the limit")
 }
 
 // ofApp names an app behind a noun, where it has a name.
