@@ -130,8 +130,11 @@ func loopCause(l *look, f *Finding, end loopEnd) {
 		f.Settle = []string{"cpu.stat (nr_throttled) and the workers' state while the health check fails."}
 		return
 	}
-	if kills := about(l.EventsOf(evidence.PodOOMKilled), f.Subject); len(kills) > 0 {
-		f.Cause = "It is killed for want of memory, which the platform told " + f.count("OOM kills", countOf(kills), "time") + "."
+	if kills := about(l.EventsOf(evidence.PodOOMKilled), f.Subject); len(kills) > 0 || end.result == "OOMKilled" {
+		f.Cause = "It is killed for want of memory, as the platform says of its last end."
+		if len(kills) > 0 {
+			f.Cause = "It is killed for want of memory, which the platform told " + f.count("OOM kills", countOf(kills), "time") + "."
+		}
 		f.not("an exception in the program", "it was ended from outside")
 		f.Now = []string{"Give it more memory, or let it run fewer workers."}
 		f.Properly = []string{"Set the memory limit by the peak."}

@@ -31,8 +31,8 @@ func (l *look) ends() map[string][]*evidence.Event {
 	ends := map[string][]*evidence.Event{}
 	for _, e := range l.EventsOf(evidence.ContainerExited, evidence.StartTimeout, evidence.PingFailed, evidence.ContainerKilled, evidence.BackOff, evidence.PodOOMKilled,
 		evidence.ContainerStarted) {
-		if e.Kind == evidence.PodOOMKilled && (e.Origin == evidence.FromDocker || e.Origin == evidence.FromSystem || l.ranOn(e.App)) {
-			continue // one process of it was killed; docker and systemd tell of the end apart
+		if e.Kind == evidence.PodOOMKilled && (e.Origin != evidence.FromPlatform || l.ranOn(e.App)) {
+			continue // one process was killed; docker, systemd and Kubernetes tell of an end apart
 		}
 		if e.Kind == evidence.ContainerStarted && e.Reason != "restart" && e.Reason != "restarted" {
 			continue

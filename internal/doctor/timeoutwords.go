@@ -59,7 +59,7 @@ var timeoutsOf = map[string]timeoutWords{
 		stack:    "rbspy dump",
 	},
 	"Puma": {
-		did:  "did not check in in time",
+		did:  "gave no sign of life in time",
 		took: "the process was silent for longer than the server's time-out",
 		find: "See what the machine was short of in these minutes (CPU, memory, swap traffic).",
 		cause: "A worker of Puma reports from a thread of its own, whatever its requests do. That it did not means that the whole process stood still: native code that keeps the interpreter's lock, a machine short of CPU or memory." +
