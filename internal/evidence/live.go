@@ -78,7 +78,7 @@ func openLive(c clock.Clock) (*live, error) {
 	l.tree = &tree{fs: fs, live: true, text: smallFile}
 	l.pages.open(fs)
 	l.b.c.Readings = make([]Reading, 0, 2)
-	if l.gauge, err = gauge.New(gauge.Config{Brief: true}); err != nil {
+	if l.gauge, err = gauge.New(gauge.Config{Brief: true, Unowned: true}); err != nil {
 		l.b.gap(HasPools, reasonFor(err), err.Error(), Source{File: "sock_diag"})
 	}
 	l.kswapd, _ = fs.Kswapd() // in a container there is none to be seen

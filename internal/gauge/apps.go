@@ -37,9 +37,10 @@ type followed struct {
 	listen Address
 }
 
-// Follow makes the gauge look at these apps, and at nothing else. It is cheap
-// and allocates nothing while they stay the same. Where the servers that the
-// gauge has found by itself are these apps, it goes on with them.
+// Follow makes the gauge look at these apps, and at nothing else but for what
+// [Config.Unowned] keeps. It is cheap and allocates nothing while they stay the
+// same. Where the servers that the gauge has found by itself are these apps, it
+// goes on with them.
 func (g *Gauge) Follow(apps []App) {
 	first := g.apps == nil
 	if first {
@@ -95,7 +96,7 @@ func (g *Gauge) keep() bool {
 	}
 	kept := g.servers[:0]
 	for _, s := range g.servers {
-		if s.app = owner[s]; s.app == nil {
+		if s.app = owner[s]; s.app == nil && !(g.cfg.Unowned && s.unowned()) {
 			s.close()
 			continue
 		}

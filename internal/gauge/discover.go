@@ -305,6 +305,9 @@ func (g *Gauge) orphans(found []*server) []*server {
 			return
 		}
 		s := g.orphan(l.Inode)
+		if s == nil && g.apps != nil {
+			return // it may be of a process that was not looked at
+		}
 		if s == nil {
 			s = newServer(sp)
 			s.addSocket(l)
@@ -324,12 +327,15 @@ func (g *Gauge) ownSockets() []uint64 {
 // orphan is one of the reading before.
 func (g *Gauge) orphan(inode uint64) *server {
 	for _, s := range g.servers {
-		if len(s.procs) == 0 && s.PID == 0 && s.socket(inode) != nil {
+		if s.unowned() && s.socket(inode) != nil {
 			return s
 		}
 	}
 	return nil
 }
+
+// unowned reports whether the server is a socket that nobody could be found for.
+func (s *server) unowned() bool { return len(s.procs) == 0 && s.PID == 0 }
 
 func (g *Gauge) markUnclaimed(found []*server, each func(*space, *listener)) {
 	for _, sp := range g.spaces {
@@ -349,4 +355,6 @@ func (g *Gauge) markUnclaimed(found []*server, each func(*space, *listener)) {
 
 // showsOrphans reports whether such sockets are told of: not if it was said
 // whose are.
-func (g *Gauge) showsOrphans() bool { return g.apps == nil && len(g.cfg.PIDs) == 0 }
+func (g *Gauge) showsOrphans() bool {
+	return (g.apps == nil || g.cfg.Unowned) && len(g.cfg.PIDs) == 0
+}

@@ -58,6 +58,9 @@ type Config struct {
 	// Brief never looks at connections only to count them: Open is then known
 	// where something else needed the look.
 	Brief bool
+	// Unowned goes on, after Follow, with sockets that were found before and whose
+	// processes may not be looked at: they are of no app's.
+	Unowned bool
 }
 
 // Gauge takes readings of the servers. It is not safe for concurrent use.
