@@ -134,7 +134,7 @@ func (a *app) collect(ctx context.Context, o collecting) error {
 		case err != nil:
 			return badInput(err)
 		}
-		return a.collected("standard output", w.bytes, s)
+		return a.collected("standard output", w.bytes, s, o)
 	}
 	part, f, err := o.open()
 	if err != nil {
@@ -160,7 +160,7 @@ func (a *app) collect(ctx context.Context, o collecting) error {
 	if err != nil {
 		return broken(err)
 	}
-	return a.collected(o.out, info.Size(), s)
+	return a.collected(o.out, info.Size(), s, o)
 }
 
 // collectInto writes the bundle to w.
@@ -211,7 +211,7 @@ func (o *collecting) open() (part string, f *os.File, err error) {
 }
 
 // collected says what the file holds, and what it could not.
-func (a *app) collected(out string, size int64, s evidence.CollectSummary) error {
+func (a *app) collected(out string, size int64, s evidence.CollectSummary, o collecting) error {
 	if a.json {
 		s.Gaps = append([]evidence.Gap{}, s.Gaps...) // never null
 		return a.printJSON(struct {
@@ -221,6 +221,9 @@ func (a *app) collected(out string, size int64, s evidence.CollectSummary) error
 		}{out, size, s})
 	}
 	a.say("%s: %d readings in %v, %d servers, %d KiB", out, s.Readings, s.To.Sub(s.From).Round(time.Second), s.Servers, (size+1023)>>10)
+	if o.trigger != "" && s.Triggered.IsZero() {
+		a.say("%s never held: the file has what was read until the end", o.trigger)
+	}
 	for _, g := range s.Gaps {
 		a.say("could not see: %s (%s)", g.What, g.Why)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"brink/internal/evidence"
 )
@@ -176,6 +177,19 @@ func TestCollectWhereNothingCanBeWritten(t *testing.T) {
 }
 
 // A terminal that goes away takes nothing along.
+// Who ends it before the trigger must not take the file for what was waited for.
+func TestCollectSaysThatTheConditionNeverHeld(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer stop()
+	var out, said bytes.Buffer
+	a := &app{stdout: &out, stderr: &said}
+	const never = "memory.available < 0"
+	o := collecting{every: soonest, lasts: time.Second, before: time.Minute, trigger: never, host: "host", out: filepath.Join(t.TempDir(), "case.tar.gz")}
+	if err := a.collect(ctx, o); err != nil || !strings.Contains(said.String(), never+" never held") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+}
+
 func TestCollectSurvivesItsTerminal(t *testing.T) {
 	// A signal that is caught here is not ignored by a child, under nohup neither.
 	hangUps := make(chan os.Signal, 1)

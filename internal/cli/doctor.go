@@ -180,7 +180,7 @@ func ended(r *doctor.Report) error {
 	return nil
 }
 
-// explainMode prints the page of a mode, which is Markdown as it stands.
+// explainMode prints the page of a mode: wrapped, or for a ticket as it stands.
 func (a *app) explainMode(o examination) error {
 	mode, err := doctor.ParseMode(o.explain)
 	if err == nil {
@@ -200,8 +200,29 @@ func (a *app) explainMode(o examination) error {
 	if err != nil {
 		return broken(err)
 	}
+	if o.format != "markdown" {
+		text = wrapped(text, newPage(a.stdout).width)
+	}
 	_, err = fmt.Fprint(a.stdout, text)
 	return err
+}
+
+// wrapped wraps the paragraphs and list items of a page of Markdown, each of which is
+// a line; what stands four deep is code and stays.
+func wrapped(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		item, listed := strings.CutPrefix(line, "- ")
+		switch {
+		case strings.TrimSpace(line) == "", strings.HasPrefix(line, "    "):
+			b.WriteString(line)
+		case listed:
+			b.WriteString(indent(item, "- ", width))
+		default:
+			b.WriteString(indent(line, "", width))
+		}
+	}
+	return b.String()
 }
 
 // gatherEvidence makes one case of the arguments, or looks at the machine.
@@ -279,11 +300,11 @@ func (a *app) doctorWatch(ctx context.Context, o examination) error {
 		switch {
 		case a.json:
 			err = a.printDocument(last, "")
-		case now != before:
-			fmt.Fprintf(a.stdout, "%s\n", time.Now().Format(time.TimeOnly))
-			err = a.printReport(last, o)
 		default:
-			_, err = fmt.Fprintf(a.stdout, "%s %s\n", time.Now().Format(time.TimeOnly), harmless(now))
+			_, err = io.WriteString(a.stdout, watchLine(time.Now(), now))
+			if err == nil && now != before {
+				err = a.printReport(last, o)
+			}
 		}
 		if err != nil {
 			return err
@@ -294,6 +315,11 @@ func (a *app) doctorWatch(ctx context.Context, o examination) error {
 		return ctx.Err()
 	}
 	return ended(last)
+}
+
+// watchLine is what each window says: when, and its report in a few words.
+func watchLine(at time.Time, words string) string {
+	return at.Format("2006-01-02 15:04:05 MST") + " " + harmless(words) + "\n"
 }
 
 // modesOf is a report in a few words.

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"brink/internal/doctor"
 )
@@ -135,12 +138,63 @@ func TestDoctorExplains(t *testing.T) {
 	}
 }
 
+// Every line of a page fits the width, where no word is longer than it, and no word
+// is lost; commands stay on their lines, to be copied.
+func TestExplanationsAreWrapped(t *testing.T) {
+	for _, mode := range doctor.Modes() {
+		page, err := doctor.Explain(mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int{60, 80, plainWidth} {
+			text := wrapped(page, width)
+			if a, b := strings.Fields(text), strings.Fields(page); !slices.Equal(a, b) {
+				t.Errorf("%s at %d: the words are not the page's", mode, width)
+			}
+			for line := range strings.Lines(text) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width && len(strings.Fields(line)) > 2 && !strings.HasPrefix(line, "    ") {
+					t.Errorf("%s at %d: a line of %d: %s", mode, width, n, line)
+				}
+				if strings.HasPrefix(line, "    ") && !strings.Contains(page, line) {
+					t.Errorf("%s at %d: %q is no line of the page", mode, width, line)
+				}
+			}
+		}
+		if _, out, _ := examine(t, false, "--explain", string(mode)); out != wrapped(page, plainWidth) {
+			t.Errorf("%s is not printed wrapped", mode)
+		}
+	}
+}
+
+// A line of --watch tells the day and the zone: logs are compared with it.
+func TestALineOfTheWatchHasDayZoneAndVerdict(t *testing.T) {
+	at := time.Date(2026, 4, 1, 4, 23, 46, 0, time.FixedZone("CEST", 7200))
+	if got, want := watchLine(at, "findings swap-thrash"), "2026-04-01 04:23:46 CEST findings swap-thrash\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A ticket calls nobody and links nothing that an app wrote: GitHub and GitLab turn
+// @name, #1 and bare addresses in the text into mentions and links.
+func TestATicketCallsNobody(t *testing.T) {
+	dir := capture(t, map[string]string{"console.log": "[2026-04-01 10:00:00 +0000] [7] [INFO] Starting gunicorn 23.0.0\n[2026-04-01 10:00:01 +0000] [9] [ERROR] Exception in worker process\nTraceback (most recent call last):\n  File \"app.py\", line 1, in <module>\nRuntimeError: ask @ops-team, see #123 and https://evil.example/x or www.evil.example\n[2026-04-01 10:00:01 +0000] [7] [ERROR] Worker (pid:9) exited with code 3\n[2026-04-01 10:00:02 +0000] [7] [ERROR] Reason: Worker failed to boot.\n"})
+	_, out, said := examine(t, false, "--format", "markdown", dir)
+	if !strings.Contains(out, "ops-team") {
+		t.Fatalf("the ticket has no line of the log: %s%s", out, said)
+	}
+	for _, live := range []string{"@ops", "#123", "https://", "www.evil"} {
+		if strings.Contains(out, live) {
+			t.Errorf("the ticket has %q as it stands:\n%s", live, out)
+		}
+	}
+}
+
 // The page is Markdown as it stands; for programs it comes in its parts, of which
 // every mode has the same.
 func TestDoctorExplainsToPrograms(t *testing.T) {
-	_, page, _ := examine(t, false, "--explain", "swap-thrash")
-	if code, out, _ := examine(t, false, "--explain", "swap-thrash", "--format", "markdown"); code != exitDone || out != page {
-		t.Errorf("as markdown: exit code %d: %s", code, out)
+	page, err := doctor.Explain(doctor.SwapThrash)
+	if code, out, _ := examine(t, false, "--explain", "swap-thrash", "--format", "markdown"); code != exitDone || err != nil || out != page {
+		t.Errorf("as markdown: exit code %d, %v: %s", code, err, out)
 	}
 	for _, mode := range doctor.Modes() {
 		code, out, said := examine(t, true, "--explain", string(mode))

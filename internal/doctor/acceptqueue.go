@@ -149,6 +149,9 @@ func judgeQueues(l *look, a *answer) {
 		}
 		return
 	}
+	if l.heldQueue(a) {
+		return
+	}
 	var w words
 	if s := l.atLimit(); s != nil {
 		a.cannotTell(Queues, "The accept queue of "+s.Address+" holds "+w.n("accept queue", s.Queue)+" of "+w.n("backlog", s.Backlog)+": the kernel lets one more in, and turned none away that is seen here.",
@@ -170,10 +173,6 @@ func judgeQueues(l *look, a *answer) {
 		}
 		worst := slices.MaxFunc(r.Listeners, func(x, y evidence.Listener) int { return int(x.Queue.Number - y.Queue.Number) })
 		text := "The longest accept queue holds " + w.n("accept queue", worst.Queue) + " of " + w.n("backlog", worst.Backlog) + " (" + worst.Address + ")"
-		if least := l.leastQueue(&worst); least.AtLeast(manyWait) {
-			a.suspect(Queues, text+", and "+w.n("least accept queue", least)+" or more at every look: the server is behind.", "The state of its workers or its loop in the same seconds, and how long the oldest has waited.", &w)
-			return
-		}
 		if worst.Queue.AtLeast(manyWait) {
 			a.cannotTell(Queues, text+"; whether that lasts, and for how long they wait, is not told.", "ss -ltn ten times, a second apart, and the state of the workers.", &w)
 			return
@@ -283,7 +282,7 @@ func queueFinding(l *look, o overflow) *Finding {
 	if unix {
 		f.not("no overflow, since ListenOverflows is 0", "that counter is of TCP only; a full unix socket shows as EAGAIN in the proxy's log")
 	}
-	queueCause(l, f, backlog)
+	queueCause(l, f, o, backlog)
 	return f
 }
 
@@ -299,13 +298,22 @@ func queueRule(o overflow) string {
 	return "seen at one instant; that it lasts was not seen"
 }
 
-func queueCause(l *look, f *Finding, backlog evidence.Value) {
-	small := backlog.Below(smallBacklog)
-	if small {
+func queueCause(l *look, f *Finding, o overflow, backlog evidence.Value) {
+	switch small := backlog.Below(smallBacklog); {
+	case o.lasts && l.takesNothing(o.full[0]):
+		f.Cause = "The server accepts nothing: no connection left the queue between the readings. It is stopped, hangs, or its loop is blocked; the queue is full because nobody empties it."
+		f.not("a backlog that is too small", "a longer queue that nobody empties fills up as well")
+		f.Now = []string{"Look at the server first: whether its process is stopped (state T), waits for disk (D) or spins, and what it does (a stack, brink watch --once as root). Start it again if it hangs."}
+		f.Properly = []string{"Mend what holds it, and let a health check end a server that accepts nothing."}
+	case o.lasts && small:
+		f.Cause = "It was full at every look, which an ordinary burst does not do: connections come faster than the server accepts them. Its workers are busy, its loop is blocked, or it stands still."
+		f.Now = []string{"See first what the server and its workers do (brink watch --once): the queue is the symptom."}
+		f.Properly = []string{"Mend what holds the workers. The backlog of " + f.n("backlog", backlog) + " is small as well: with workers that keep up, 511 or more takes in a burst."}
+	case small:
 		f.Cause = "The backlog of " + f.n("backlog", backlog) + " is so small that an ordinary burst of clients fills it, whether or not workers are busy."
 		f.Now = []string{"Raise the server's backlog (listen backlog, --backlog) to 511 or more, and net.core.somaxconn with it if that is lower."}
 		f.Properly = []string{"See afterwards whether the queue still grows: if so, workers are the limit, and a longer queue only makes requests wait longer."}
-	} else {
+	default:
 		f.Cause = "Connections come faster than the server accepts them: its workers are busy, its loop is blocked, or it stands still."
 		f.Now = []string{"See what the workers do (brink watch --once): the queue is the symptom."}
 		f.Properly = []string{"Mend what holds the workers. A longer backlog only makes requests wait longer."}

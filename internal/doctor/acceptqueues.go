@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"time"
 
 	"brink/internal/evidence"
 )
@@ -14,6 +15,67 @@ func (l *look) dropsOf(s *evidence.Listener) evidence.Value {
 		}
 		return evidence.Missing(evidence.NotSeen, "it does not listen there")
 	})
+}
+
+// standsFor is how long nothing may be taken from a queue that is not full before
+// that looks bad: one slow request in front of one worker does the same for less.
+const standsFor = 5 * time.Second
+
+// heldQueue tells of the listener that held most at every look, if one held any,
+// and reports whether it did: that is not in order, whether or not it overflows.
+func (l *look) heldQueue(a *answer) bool {
+	r := l.lastListeners()
+	if r == nil {
+		return false
+	}
+	var held *evidence.Listener
+	var least evidence.Value
+	for i := range r.Listeners {
+		if v := l.leastQueue(&r.Listeners[i]); v.AtLeast(1) && (held == nil || v.Number > least.Number) {
+			held, least = &r.Listeners[i], v
+		}
+	}
+	if held == nil {
+		return false
+	}
+	var w words
+	text := "The accept queue of " + held.Address + " holds " + w.n("accept queue", held.Queue) + " of " + w.n("backlog", held.Backlog) + ", and held " + w.n("least accept queue", least) + " or more at every look"
+	settle := "The state of its workers or its loop in the same seconds, and how long the oldest has waited."
+	span, ok := l.Span()
+	switch {
+	case ok && span.Duration() >= standsFor && l.takesNothing(held):
+		a.suspect(Queues, text+"; no connection left it between the looks: the server accepts nothing.", settle, &w)
+	case least.AtLeast(manyWait):
+		a.suspect(Queues, text+": the server is behind.", settle, &w)
+	default:
+		a.cannotTell(Queues, text+"; whether the server is behind, or a few arrived just then, is not told.", settle, &w)
+	}
+	a.unsure[len(a.unsure)-1].of = held.Address
+	return true
+}
+
+// takesNothing reports whether it is certain that nothing was taken from a queue
+// between the readings: its oldest connection has waited for longer than that, for
+// the queue is first in, first out; or the kernel put none in, and there are not
+// fewer than before.
+//
+// inet_csk_reqsk_queue_add, reqsk_queue_remove and TCP_MIB_PASSIVEOPENS in the
+// kernel's sources.
+func (l *look) takesNothing(s *evidence.Listener) bool {
+	span, ok := l.Span()
+	if !ok || !span.Seconds.Known {
+		return false
+	}
+	for i := range l.Pools {
+		p := &l.Pools[i]
+		here := slices.ContainsFunc(p.Sockets, func(at evidence.Listener) bool { return at.Address == s.Address })
+		if here && p.Oldest.AtLeast(span.Seconds.Number) {
+			return true
+		}
+	}
+	before := l.Readings[0].Listener(s.Address)
+	opened := l.Delta(func(r *evidence.Reading) evidence.Value { return r.Netstat.PassiveOpens })
+	return !s.Unix && opened.AtMost(0) && before != nil && before.Queue.AtLeast(1) && s.Queue.AtLeast(before.Queue.Number)
 }
 
 // lastListeners is the latest reading in which something listens, nil without one.

@@ -126,6 +126,7 @@ func (f *Finding) follow(cause Mode) {
 	if f.followed != "" {
 		f.Cause = f.followed
 		f.Now = []string{"See to " + string(cause) + " first."}
+		f.Properly = []string{"Judge it again when that is mended: by itself it may be in order."}
 	}
 }
 

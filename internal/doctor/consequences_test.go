@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -15,6 +16,39 @@ func TestWhatFollowsStandsInTheOrderOfItsOwnCauses(t *testing.T) {
 	if want := []Mode{SwapThrash, RestartCascade, FailedStart, FailedStart}; !slices.Equal(modes, want) {
 		t.Errorf("the order is %v, want %v", modes, want)
 	}
+}
+
+// Starts that fail in a cascade are one line of it, and none guesses at a cause of
+// its own, in the document neither (the mechanism, as in explains).
+func TestFailedStartsOfACascadeAreOneLineWithoutAGuess(t *testing.T) {
+	for _, f := range fixtures(t) {
+		if f.name != "restart-cascade/six-apps-three-rounds" {
+			continue
+		}
+		r := f.diagnose(t)
+		var b strings.Builder
+		if err := Text(&b, r, TextOptions{Width: 4000}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "\nfollows "); n != 1 || strings.Contains(b.String(), "nothing listens") {
+			t.Errorf("%d lines of what follows, want 1 without a guess:\n%s", n, b.String())
+		}
+		starts := 0
+		for _, f := range r.Findings {
+			if f.Mode != FailedStart {
+				continue
+			}
+			starts++
+			if said := f.Cause + strings.Join(f.Now, " ") + strings.Join(f.Properly, " "); f.CausedBy != RestartCascade || strings.Contains(said, "listens") || strings.Contains(said, "HTTP") {
+				t.Errorf("%s follows from %q and says: %s", f.Subject, f.CausedBy, said)
+			}
+		}
+		if starts != 6 {
+			t.Errorf("%d failed starts, want 6", starts)
+		}
+		return
+	}
+	t.Error("the fixture is gone")
 }
 
 // No mode is its own cause by way of others, so that every order ends.

@@ -176,7 +176,7 @@ func planCPU(l *look, a *answer) {
 		}
 		f := &Finding{}
 		f.What = "The plan's CPUs" + ofWhom(s) + " are " + f.n("CpuPercentage", s.Last()) + " busy, for " + f.count("readings above", above, "reading") + " of the metric."
-		f.between(s.Points[len(s.Points)-int(above.Number)].At, s.Points[len(s.Points)-1].At)
+		f.betweenSamples(s.Points[len(s.Points)-int(above.Number):])
 		f.level(Inferred, "a platform's average per minute, which does not tell who waits")
 		f.Cause = "More work than the plan's CPUs can do, or starts that repeat."
 		f.Now = []string{"See whether apps are being built, started or restarted in these minutes."}

@@ -68,7 +68,7 @@ func queuedAtPlatform(l *look) *Finding {
 			}
 			f := &Finding{}
 			f.What = "Requests queue in front of the app (" + metric + " " + f.n(metric, s.Last()) + ", at most " + f.n("highest "+metric, s.Max()) + ") while the CPU is at " + f.n("CpuPercentage", cpu) + "."
-			f.between(s.Points[len(s.Points)-n].At, s.Points[len(s.Points)-1].At)
+			f.betweenSamples(s.Points[len(s.Points)-n:])
 			f.level(Inferred, "a queue that lasts and a CPU that is not busy; the workers themselves were not seen")
 			f.Cause = "All workers hold a request and wait for something that is not the CPU: a backend, a lock, a slow client."
 			f.not("too small a machine", "the CPU has room; a larger one would wait as well")

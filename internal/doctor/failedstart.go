@@ -53,7 +53,20 @@ func judgeStart(l *look, a *answer, t *try) {
 		judgeSilence(l, a, t)
 	case len(t.exits) > 0 && len(t.ready) == 0 && !l.killedForMemory(t) && !l.ranBefore(t):
 		a.found(earlyExit(l, t))
+	case l.unclearEnd(t):
+		var w words
+		last := t.exits[len(t.exits)-1]
+		a.suspect(Starts, "The container "+t.app+" ended with exit code "+w.n("exit code", last.Code)+"; whether it was still starting, and why, is not told.",
+			"The last lines of its own log (docker logs), and its events from the start on.", &w)
 	}
+}
+
+// unclearEnd reports whether docker tells of an end with a fault of which neither a
+// loop nor the container's state tells.
+func (l *look) unclearEnd(t *try) bool {
+	n := len(t.exits)
+	return n > 0 && n < loopExits && t.app != "" && t.exits[n-1].Origin == evidence.FromDocker && t.exits[n-1].Code.Above(0) && t.exits[n-1].Code.Below(128) &&
+		len(t.ready) == 0 && !l.killedForMemory(t) && l.containerOf(t.app) == nil
 }
 
 // killedForMemory reports whether each end of an app is a kill for want of memory,
@@ -66,7 +79,8 @@ func (l *look) killedForMemory(t *try) bool {
 }
 
 // ranBefore reports whether an app had run for longer than any start before each of
-// its ends, so that these are no failures to start.
+// its ends, so that these are no failures to start. docker and compose tell of every
+// end, whether or not it was a start: of theirs something must tell how long it ran.
 func (l *look) ranBefore(t *try) bool {
 	starts := only(l.EventsOf(evidence.ContainerStarted), func(e *evidence.Event) bool { return siteName(e.App) == t.app })
 	return !slices.ContainsFunc(t.exits, func(e *evidence.Event) bool {
@@ -76,7 +90,7 @@ func (l *look) ranBefore(t *try) bool {
 				ran = evidence.Known(d.Seconds(), evidence.Seconds, s.From, e.From) // since the last of them
 			}
 		}
-		return !ran.AtLeast(slowBoot)
+		return !ran.AtLeast(slowBoot) && (ran.Known || e.Origin != evidence.FromDocker)
 	})
 }
 

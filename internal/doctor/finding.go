@@ -156,6 +156,32 @@ func (f *Finding) between(from, to time.Time) {
 	}
 }
 
+// betweenSamples sets since when samples of a metric show it. Two are two instants;
+// of more it is said where there were none for much longer than usual.
+func (f *Finding) betweenSamples(points []evidence.Point) {
+	from, to := points[0].At, points[len(points)-1].At
+	f.between(from, to)
+	if from.IsZero() || !to.After(from) {
+		return
+	}
+	var steps []time.Duration
+	for i := range points[1:] {
+		steps = append(steps, points[i+1].At.Sub(points[i].At))
+	}
+	slices.Sort(steps)
+	usual, longest := steps[len(steps)/2], steps[len(steps)-1]
+	begin := "since " + from.UTC().Format("2006-01-02 15:04:05")
+	switch {
+	case len(steps) == 1:
+		f.Span = begin + ", at two instants, " + lasting(longest) + " apart; what was in between is not told"
+	case longest > farApart*usual:
+		f.Span = begin + ", seen at " + phrase.Count(int64(len(points))) + " instants within " + lasting(to.Sub(from)) + ", of which none for " + lasting(longest)
+	}
+}
+
+// farApart times the usual step between two samples without one is a gap.
+const farApart = 5
+
 // lasting writes a length of time, without parts that are 0; from two days on in
 // days.
 func lasting(d time.Duration) string {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"time"
 
 	"brink/internal/evidence"
@@ -126,8 +127,22 @@ func refused(l *look, r *Report) {
 	a := &answer{}
 	for _, g := range l.Gaps {
 		if g.What == evidence.HasMetrics && g.Why == evidence.Implausible {
-			a.cannotTell(Source, g.Detail+".", "The same metric as an average, one series for each instance.", nil)
+			text := g.Detail + "."
+			if i := slices.IndexFunc(l.Strangers, func(s evidence.Stranger) bool { return s.Why == g.Detail }); i >= 0 {
+				text = refusedText(&l.Strangers[i])
+			}
+			a.cannotTell(Source, text, "The same values as their source has them, in its own unit; of an export of Azure the average of each instance.", nil)
 		}
 	}
 	r.Unsure = append(r.Unsure, a.unsure...)
+}
+
+// refusedText says of whom metrics were not judged, and why.
+func refusedText(s *evidence.Stranger) string { return s.File + ": " + s.Why + "." }
+
+// unread are the strangers of which nothing else in the report tells.
+func (r *Report) unread() []evidence.Stranger {
+	return slices.DeleteFunc(slices.Clone(r.Strangers), func(s evidence.Stranger) bool {
+		return slices.ContainsFunc(r.Unsure, func(c Check) bool { return c.Text == refusedText(&s) })
+	})
 }

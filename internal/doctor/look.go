@@ -38,7 +38,9 @@ func vmstat(get func(*evidence.Vmstat) evidence.Value) func(*evidence.Reading) e
 }
 
 // memory works out how much is left. Kernels before 3.14 have no MemAvailable;
-// it is estimated from what can be freed, without tmpfs, which cannot.
+// it is estimated from what can be freed, without tmpfs, which cannot. Where the
+// field is there and cannot be read, or nothing tells how much is cache, it stays
+// unknown: MemFree is small on every machine that has run for long.
 //
 // https://docs.kernel.org/filesystems/proc.html (MemAvailable, HugePages)
 func (l *look) memory() {
@@ -48,10 +50,11 @@ func (l *look) memory() {
 		l.usable = total.Minus(huge)
 	}
 	l.available = l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemAvailable })
-	if !l.available.Known {
-		v := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemFree })
+	cached := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.Cached })
+	lacking := l.available.Why == evidence.NotSeen || l.available.Why == evidence.Absent
+	if !l.available.Known && lacking && cached.Known {
+		v := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemFree }).Plus(cached)
 		for _, get := range []func(*evidence.Meminfo) evidence.Value{
-			func(m *evidence.Meminfo) evidence.Value { return m.Cached },
 			func(m *evidence.Meminfo) evidence.Value { return m.Buffers },
 			func(m *evidence.Meminfo) evidence.Value { return m.SReclaimable },
 		} {

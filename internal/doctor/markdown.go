@@ -115,13 +115,14 @@ func markdownChecks(b *strings.Builder, name string, checks []Check) {
 }
 
 func markdownUnseen(b *strings.Builder, r *Report) {
-	if len(r.Unseen)+len(r.Strangers) == 0 {
+	strangers := r.unread()
+	if len(r.Unseen)+len(strangers) == 0 {
 		return
 	}
 	b.WriteString("\n### Could not see\n\nThis does not count as healthy.\n\n")
 	for _, u := range r.Unseen {
 		fmt.Fprintf(b, "- %s: %s", u.What, u.Why)
-		if u.Detail != "" {
+		if u.Detail != "" && !toldUnsure(u) {
 			fmt.Fprintf(b, " (%s)", plain(u.Detail))
 		}
 		if len(u.Modes) > 0 {
@@ -133,9 +134,9 @@ func markdownUnseen(b *strings.Builder, r *Report) {
 		}
 		b.WriteString("\n")
 	}
-	for i, s := range r.Strangers {
+	for i, s := range strangers {
 		if i == mostRows {
-			fmt.Fprintf(b, "- %s\n", leftOut(len(r.Strangers)-i))
+			fmt.Fprintf(b, "- %s\n", leftOut(len(strangers)-i))
 			break
 		}
 		fmt.Fprintf(b, "- not understood: %s (%s)\n", plain(s.File), plain(s.Why))
@@ -162,5 +163,24 @@ func inputNames(inputs []evidence.Input) string {
 }
 
 // plain keeps text of the evidence from being read as Markdown or HTML, or from
-// breaking a line of it.
-var plain = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace
+// breaking a line of it; and from calling people, other tickets or addresses, which
+// trackers find in the text itself: a comment parts it there and is not shown.
+func plain(text string) string {
+	text = escaped(text)
+	if strings.ContainsAny(text, "@#:") || strings.Contains(text, "www.") {
+		text = mentions().ReplaceAllString(text, "$1$2<!-- -->$3")
+		text = tickets().ReplaceAllString(text, "#<!-- -->$1")
+		text = links().ReplaceAllString(text, "$1<!-- -->$2")
+	}
+	return text
+}
+
+// https://github.github.com/gfm/#autolinks-extension-
+// https://docs.github.com/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls
+var (
+	mentions = expression(`(^|[^\w])(@)(\w)`)
+	tickets  = expression(`#(\d)`)
+	links    = expression(`(?i)(\b(?:https?|ftp):|\bwww)(//|\.)`)
+)
+
+var escaped = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ", "`", "'", "*", "\\*", "_", "\\_", "[", "\\[").Replace

@@ -72,7 +72,24 @@ func machinePressure(l *look, a *answer) {
 		a.fine(Memory, "Tasks hardly wait for memory ("+w.n("PSI memory some", l.stall.some.lately())+" of the time).", &w)
 	default:
 		l.reclaimTotals(a)
+		l.freeAlone(a)
 	}
+}
+
+// freeAlone says what is free where nothing tells how much could be given out: much
+// is enough, and little says nothing.
+func (l *look) freeAlone(a *answer) {
+	var w words
+	free := l.meminfo(func(m *evidence.Meminfo) evidence.Value { return m.MemFree })
+	if !free.Known || !l.usable.Known {
+		return
+	}
+	if share := free.PercentOf(l.usable); share.AtLeast(2 * lowHeadroom) {
+		a.fine(Memory, w.n("free", share)+" of memory is free ("+w.n("MemFree", free)+" of "+w.n("usable memory", l.usable)+"); cache that can be given back is not counted.", &w)
+		return
+	}
+	a.cannotTell(Memory, w.n("MemFree", free)+" of "+w.n("usable memory", l.usable)+" is free; how much of the rest is cache that can be given back, nothing here tells.",
+		"The whole of /proc/meminfo: MemAvailable, or Cached, Buffers and SReclaimable of a kernel before 3.14.", &w)
 }
 
 // pressureFinding tells about a machine that is short of memory.
@@ -104,7 +121,12 @@ func (l *look) pressureFinding(direct evidence.Value, stalled, reclaims bool) *F
 	if l.load1().Above(4*max(l.cpus().Number, 1)) && !l.busy() {
 		f.not("CPU overload", "the load of "+f.n("load", l.load1())+" counts tasks that wait")
 	}
-	f.not("harmless cache", "MemAvailable already counts the cache that can be freed; MemFree alone would prove nothing")
+	switch {
+	case l.estimated:
+		f.not("harmless cache", "the estimate counts cache, buffers and what slab can give back as available")
+	case l.available.Known:
+		f.not("harmless cache", "MemAvailable already counts the cache that can be freed; MemFree alone would prove nothing")
+	}
 	l.noErrorsYet(f)
 	pressureAdvice(f)
 	if !stalled {

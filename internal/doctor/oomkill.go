@@ -35,10 +35,10 @@ func judgeOOM(l *look, a *answer) {
 		kernel, before = append(before, kernel...), nil
 	}
 	platform := l.EventsOf(evidence.PodOOMKilled)
-	var told []string
+	var told []*evidence.Container
 	for i := range l.Containers {
 		if c := &l.Containers[i]; c.OOMKilled == evidence.Yes || c.Reason == "OOMKilled" || c.LastReason == "OOMKilled" {
-			told = append(told, c.Name)
+			told = append(told, c)
 		}
 	}
 	path, count := l.killedInCgroup()
@@ -282,15 +282,12 @@ func counterKill(l *look, path string, count evidence.Value) *Finding {
 	return f
 }
 
-func platformKill(l *look, events []*evidence.Event, containers []string) *Finding {
+func platformKill(l *look, events []*evidence.Event, containers []*evidence.Container) *Finding {
 	f := &Finding{}
 	switch {
 	case len(containers) > 0:
-		f.Subject = containers[0]
-		f.What = "The platform reports that a container was killed for want of memory"
-		if containers[0] != "" {
-			f.What += " (" + strings.Join(containers, ", ") + ")"
-		}
+		f.Subject = containers[0].Name
+		f.What = calledAll(containers) + " killed for want of memory"
 		if len(events) > 0 {
 			f.What += ", in " + f.count("OOM kills", countOf(events), "event")
 		}
@@ -310,7 +307,7 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 	f.What += "."
 	for i := range l.Containers {
 		c := &l.Containers[i]
-		if slices.Contains(containers, c.Name) || len(about(events, c.Name)) > 0 {
+		if slices.Contains(containers, c) || len(about(events, c.Name)) > 0 {
 			f.see("memory limit", c.MemoryLimit)
 			f.see("restarts", c.Restarts)
 		}
@@ -321,6 +318,9 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 	}
 	f.level(Observed, "the platform's own account says so")
 	f.Cause = "The container needs more than its memory limit."
+	if len(containers) > 0 {
+		f.Cause = called(containers[0]) + " needs more than its memory limit."
+	}
 	f.not("a crash of the program", "the platform names the reason")
 	oomAdvice(l, f)
 	if len(containers) == 0 && beforeKernel(events[len(events)-1]) {
@@ -330,6 +330,25 @@ func platformKill(l *look, events []*evidence.Event, containers []string) *Findi
 	}
 	f.Settle = []string{"The kernel log of the node: which process, and how large."}
 	return f
+}
+
+// calledAll begins the sentence of who was killed, and who says so.
+func calledAll(killed []*evidence.Container) string {
+	who, noun := "The platform reports that", "container"
+	if killed[0].Platform == evidence.FromSystem {
+		who, noun = "systemd reports that", "unit"
+	}
+	if len(killed) == 1 {
+		name := called(killed[0])
+		return who + " " + strings.ToLower(name[:1]) + name[1:] + " was"
+	}
+	var names []string
+	for _, c := range killed {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return who + " " + plural(noun) + " were (" + strings.Join(names, ", ") + ")"
 }
 
 // beforeKernel reports whether a kill is of systemd-oomd or earlyoom.

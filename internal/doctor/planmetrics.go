@@ -19,7 +19,7 @@ func planPressure(l *look, a *answer) {
 			f.What = "The plan's memory" + ofWhom(s) + " is " + f.n("MemoryPercentage", last) + " in use, and was above " + decimals(planRisk) + " % for " + f.count("readings above", above, "reading") + " of the metric."
 			f.see("highest MemoryPercentage", top)
 			f.level(Inferred, "a platform's average per minute, not the kernel's own figures")
-			f.between(s.Points[0].At, s.Points[len(s.Points)-1].At)
+			f.betweenSamples(s.Points)
 			f.Cause = "More is in use than leaves room for a start; the metric counts what cannot be freed (1 − MemAvailable / MemTotal)."
 			f.not("harmless cache", "on Linux plans the metric leaves reclaimable cache out")
 			pressureAdvice(f)

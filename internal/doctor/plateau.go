@@ -142,7 +142,7 @@ func seriesPlateau(l *look, s *evidence.Series) *Finding {
 	f := &Finding{}
 	f.What = "MemoryPercentage stands still between " + f.n("lowest MemoryPercentage", low) + " and " + f.n("highest MemoryPercentage", high) + " while " + f.n("swap out", l.swap.shownOut) +
 		" are written to swap: the flat figure hides pressure."
-	f.between(s.Points[0].At, s.Points[len(s.Points)-1].At)
+	f.betweenSamples(s.Points)
 	plateauText(f)
 	f.level(Inferred, "a flat metric and swap traffic of the same machine; that both are of one time is taken for granted")
 	return f

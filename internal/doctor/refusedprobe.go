@@ -38,7 +38,8 @@ func judgeRefusals(l *look, a *answer) {
 func (l *look) judgeRefused(a *answer, app string, refused []*evidence.Event) {
 	last := refused[len(refused)-1]
 	doors := l.doors(&try{listens: about(l.EventsOf(evidence.Listening), app)})
-	away := elsewhere(doors, last.Port)
+	asked, _ := l.portAsked(last)
+	away := elsewhere(doors, asked)
 	n := countOf(refused)
 	switch {
 	case len(about(probeKills(l), app)) == 0 && l.isReady(app) && l.neverRestarted(app):
@@ -53,8 +54,8 @@ func (l *look) judgeRefused(a *answer, app string, refused []*evidence.Event) {
 	default:
 		var w words
 		text := "The health check of " + cmp.Or(app, "the container") + " was refused " + w.count("refused checks", n, "time")
-		if last.Port > 0 {
-			text += " on port " + strconv.Itoa(last.Port)
+		if asked > 0 {
+			text += " on port " + strconv.Itoa(asked)
 		}
 		settle := "The same events a minute later: whether it is refused again. The container's state (kubectl get pod), and ss -ltn inside it."
 		if away {
@@ -63,6 +64,20 @@ func (l *look) judgeRefused(a *answer, app string, refused []*evidence.Event) {
 		}
 		a.cannotTell(Starts, text+", which a start does as well.", settle, &w)
 	}
+}
+
+// portAsked is the port that a check asked: its line's own, or that of the setting
+// of Container Apps, whose checks ask it where they name none; 0 if nothing tells.
+//
+// https://learn.microsoft.com/azure/container-apps/health-probes (default configuration)
+func (l *look) portAsked(check *evidence.Event) (int, evidence.Source) {
+	if check.Port > 0 {
+		return check.Port, check.From
+	}
+	if s, ok := l.Config.Setting(evidence.TargetPort); ok && s.Value.Above(0) {
+		return int(s.Value.Number), s.From
+	}
+	return 0, evidence.Source{}
 }
 
 // isReady reports whether a container of a pod is told to be ready.
@@ -92,9 +107,10 @@ func refusedProbe(l *look, refused []*evidence.Event, doors []door) *Finding {
 	last := refused[len(refused)-1]
 	f := &Finding{Subject: last.App}
 	f.What = "The health check finds nobody listening"
-	if last.Port > 0 {
-		f.n("port asked", evidence.Known(float64(last.Port), evidence.NoUnit, last.From))
-		f.What += " on port " + strconv.Itoa(last.Port)
+	asked, askedAt := l.portAsked(last)
+	if asked > 0 {
+		f.n("port asked", evidence.Known(float64(asked), evidence.NoUnit, askedAt))
+		f.What += " on port " + strconv.Itoa(asked)
 	}
 	f.What += ": it was refused " + f.count("refused checks", countOf(refused), "time")
 	kills := about(probeKills(l), last.App)
@@ -102,7 +118,7 @@ func refusedProbe(l *look, refused []*evidence.Event, doors []door) *Finding {
 		f.What += ", and the platform ends the container for it"
 	}
 	f.What += "."
-	away := elsewhere(doors, last.Port)
+	away := elsewhere(doors, asked)
 	if away {
 		f.What += " The app listens on port " + portNames(&f.words, doors) + " instead."
 	}

@@ -37,6 +37,9 @@ func unseenParts(unseen []Unseen) (kept, absent []string) {
 	var reasons []string
 	of := map[string][]string{}
 	for _, u := range unseen {
+		if toldUnsure(u) {
+			continue
+		}
 		if u.Why == evidence.NotSeen {
 			plainly[u.What] = true
 			continue
@@ -68,11 +71,16 @@ func unseenParts(unseen []Unseen) (kept, absent []string) {
 	return kept, absent
 }
 
+// toldUnsure reports whether the checks that are unsure tell of what was not seen.
+func toldUnsure(u Unseen) bool {
+	return u.What == evidence.HasMetrics && u.Why == evidence.Implausible
+}
+
 // unseen says in one paragraph what could not be seen.
 func (p *printer) unseen(r *Report) {
 	kept, absent := unseenParts(r.Unseen)
 	var strangers []string
-	for _, s := range r.Strangers {
+	for _, s := range r.unread() {
 		if text := s.File + " (" + s.Why + ")"; !slices.Contains(strangers, text) { // one name in several folders
 			strangers = append(strangers, text)
 		}
