@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -91,6 +92,7 @@ func (g *gathered) gunzip(z io.Reader, name string) error {
 	n, err := io.ReadFull(z, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		g.strange(name, "it is no whole gzip file: "+err.Error())
+		g.cut = append(g.cut, name)
 		return nil
 	}
 	rest := io.MultiReader(bytes.NewReader(head[:n]), z)
@@ -98,7 +100,9 @@ func (g *gathered) gunzip(z io.Reader, name string) error {
 		g.untar(rest, name)
 		return nil
 	}
-	g.entry(rest, strings.TrimSuffix(name, ".gz"))
+	if !g.entry(rest, strings.TrimSuffix(name, ".gz")) {
+		g.cut = append(g.cut, name)
+	}
 	return nil
 }
 
@@ -112,6 +116,7 @@ func (g *gathered) untar(r io.Reader, archive string) {
 		}
 		if err != nil {
 			g.strange(archive, "the archive ends early: "+err.Error())
+			g.cut = append(g.cut, archive)
 			return
 		}
 		if seen++; seen > mostFiles {
@@ -173,25 +178,54 @@ func (g *gathered) zipped(f *zip.File, name string) {
 	g.entry(r, name)
 }
 
-// entry takes in one file of an archive, up to the bounds.
-func (g *gathered) entry(r io.Reader, name string) {
+// entry takes in one file of an archive, up to the bounds: of a longer one its
+// end. whole is false if the archive ends in the middle of it.
+func (g *gathered) entry(r io.Reader, name string) (whole bool) {
 	if !g.room(name) {
-		return
+		return true
 	}
-	most := min(int64(mostFileSize), mostTotal-g.total)
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	const headSize = 512
+	data, err := io.ReadAll(io.LimitReader(r, headSize))
+	if archiveKind(data) != "" {
+		g.strange(name, "it is an archive inside an archive: unpack it first")
+		return true
+	}
+	cut := int64(0)
+	if err == nil && len(data) == headSize {
+		data, cut, err = endOf(io.MultiReader(bytes.NewReader(data), r), min(int64(mostFileSize), mostTotal-g.total))
+	}
 	if err != nil {
 		g.strange(name, "it was read only in part: "+err.Error())
 	}
-	if int64(len(data)) > most {
-		data = data[:most]
-		g.strange(name, fmt.Sprintf("only its first %d MiB were read", most>>20))
+	g.add(name, data, cut)
+	return err == nil
+}
+
+// endOf reads to the end and keeps the last bytes, from the beginning of a line;
+// cut is how many before them were left out. It holds twice as much as it keeps.
+func endOf(r io.Reader, most int64) (data []byte, cut int64, err error) {
+	data, err = io.ReadAll(io.LimitReader(r, most))
+	if err != nil || int64(len(data)) < most {
+		return data, 0, err
 	}
-	if kind := archiveKind(data); kind != "" {
-		g.strange(name, "it is an archive inside an archive: unpack it first")
-		return
+	at := 0 // where the oldest byte stands
+	for err == nil {
+		var n int
+		n, err = r.Read(data[at:])
+		cut += int64(n)
+		at = (at + n) % len(data)
 	}
-	g.add(name, data, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if cut == 0 {
+		return data, 0, err
+	}
+	data = slices.Concat(data[at:], data[:at])
+	if before, rest, ok := bytes.Cut(data, []byte{'\n'}); ok {
+		data, cut = rest, cut+int64(len(before))+1
+	}
+	return data, cut, err
 }
 
 // safeName cleans a name of an archive. why says why an entry of that name is

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -88,10 +89,11 @@ func TestAnArchiveThatUnpacksToTooMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := readArchive(t, buf.Bytes())
-	if len(c.Strangers) != 1 || !strings.Contains(c.Strangers[0].Why, "only its first 64 MiB") {
+	if len(c.Strangers) != 1 || !strings.Contains(c.Strangers[0].Why, "its first 6 MiB were not read, only its end") {
 		t.Errorf("strangers: %+v", c.Strangers)
 	}
-	if l := c.Logs[0]; l.Lines != 64<<10 {
+	// The line that the end begins with may be one that was cut.
+	if l := c.Logs[0]; l.Lines != 64<<10-1 {
 		t.Errorf("%d lines were read", l.Lines)
 	}
 }
@@ -268,5 +270,50 @@ func TestLargeLogsAreNoJSON(t *testing.T) {
 	c := readFiles(t, map[string]string{"b.json": object + padding + object})
 	if len(c.Strangers) != 0 || len(c.Logs) != 1 || len(c.Events) != 2 || c.Events[0].Kind != WorkerTimeout {
 		t.Errorf("strangers %+v, %d logs, %d events", c.Strangers, len(c.Logs), len(c.Events))
+	}
+}
+
+// A log packed by logrotate is long, and what the engineer came for is its end.
+func TestThePackedEndOfALongLog(t *testing.T) {
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	filler := bytes.Repeat([]byte(strings.Repeat("x", 1023)+"\n"), 1024)
+	for range 66 {
+		if _, err := z.Write(filler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := z.Write([]byte(oneKill))
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c := readArchive(t, buf.Bytes())
+	if len(c.EventsOf(OOMKill)) != 1 || len(c.Strangers) != 1 || c.Strangers[0].Why != "its first 2 MiB were not read, only its end" {
+		t.Errorf("events %+v, strangers %+v", c.Events, c.Strangers)
+	}
+}
+
+func TestWhatACutArchiveHeldCouldNotBeSeen(t *testing.T) {
+	whole := tarball(t, tar.Header{Name: "t0/proc/meminfo"}, "MemTotal: 5 kB\n", tar.Header{Name: "t1/proc/meminfo"}, "MemTotal: 5 kB\n")
+	z, err := gzip.NewReader(bytes.NewReader(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const second = 3 * 512 // where the second file's contents begin: tar has blocks of 512 bytes
+	c, err := ReadArchive(t.Context(), "case.tar", bytes.NewReader(plain[:second+2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range c.Unseen() {
+		if g.Why != Unreadable || g.Detail != "case.tar ends early, and what stood behind is lost" {
+			t.Errorf("%+v", g)
+		}
+	}
+	if len(c.Unseen()) == 0 || slices.ContainsFunc(c.Unseen(), func(g Gap) bool { return g.What == HasMeminfo }) {
+		t.Errorf("unseen: %+v", c.Unseen())
 	}
 }

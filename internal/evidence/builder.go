@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sort"
@@ -19,6 +20,14 @@ type builder struct {
 	// the case.
 	booted map[int]float64
 	counts map[eventKey]*eventCount
+	// logs are those with times that were read, by the hash of what they hold.
+	logs map[[sha256.Size]byte]*file
+	// bundle is the file that told that there is a bundle.
+	bundle *file
+	// cut are archives that end early.
+	cut []string
+	// bad is why the files make no case.
+	bad error
 }
 
 type eventKey struct {
@@ -26,16 +35,22 @@ type eventKey struct {
 	kind EventKind
 }
 
-type eventCount struct{ kept, last int }
+type eventCount struct{ kept, last, more int }
 
-// mostEvents bounds how many events of a kind are kept of one file; those that
-// follow are counted in the last one.
-const mostEvents = 2000
+// Bounds of the events of one kind that are kept of one file; those that follow
+// are counted in the last one. Of a case that has many in all, fewer are kept of
+// each file.
+const (
+	mostEvents = 20_000
+	mostInAll  = 100_000
+	mostOfMany = 2000
+	mostListed = 2000 // of rows and looks that a tool prints
+)
 
 func newBuilder() *builder {
 	return &builder{
 		apart: Missing(NotSeen, "no input says how far the readings are apart"),
-		meta:  map[string]readingMeta{}, booted: map[int]float64{}, counts: map[eventKey]*eventCount{},
+		meta:  map[string]readingMeta{}, booted: map[int]float64{}, counts: map[eventKey]*eventCount{}, logs: map[[sha256.Size]byte]*file{},
 	}
 }
 
@@ -47,9 +62,10 @@ func (b *builder) event(e Event) int {
 		n = &eventCount{}
 		b.counts[key] = n
 	}
-	if n.kept >= mostEvents {
+	if n.kept >= mostEvents || len(b.c.Events) >= mostInAll && n.kept >= mostOfMany {
 		more := &b.c.Events[n.last]
 		more.Times = Known(more.Times.Number+1, Events, more.From)
+		n.more++
 		return -1
 	}
 	if !e.Times.Known {
@@ -70,10 +86,18 @@ func (b *builder) event(e Event) int {
 
 func (b *builder) input(f *file, as, note string) {
 	if f.cut > 0 {
-		b.strange(f, fmt.Sprintf("its first %d MiB were not read, only its end", f.cut>>20))
-		note = joinNotes(note, fmt.Sprintf("its first %d MiB were not read", f.cut>>20))
+		b.strange(f, "its first "+sizeWords(f.cut)+" were not read, only its end")
+		note = joinNotes(note, "its first "+sizeWords(f.cut)+" were not read")
 	}
 	b.c.Inputs = append(b.c.Inputs, Input{File: f.name, As: as, Note: note})
+}
+
+// sizeWords is a number of bytes in the words of a sentence.
+func sizeWords(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 func joinNotes(a, b string) string {
@@ -98,6 +122,8 @@ func (b *builder) finish() (*Case, error) {
 	}
 	b.limitsOfContainers()
 	b.bootTimes()
+	b.dropCopies()
+	b.tellCounted()
 	sortEvents(b.c.Events)
 	for i := range b.c.Requests {
 		finishRequests(&b.c.Requests[i])
@@ -106,6 +132,7 @@ func (b *builder) finish() (*Case, error) {
 	b.c.Activities = append(b.c.spanActivities(), b.c.Activities...)
 	b.c.addUnixListeners()
 	b.c.giveReasons()
+	b.tellCutArchives()
 	return &b.c, nil
 }
 
@@ -133,10 +160,14 @@ func (b *builder) capturedReadings() error {
 	}
 	groups := b.kernel.order()
 	for i, g := range groups {
-		r, err := g.read()
+		for _, f := range g.left {
+			b.second(g.files[f.as], f.file)
+		}
+		r, faults, err := g.read()
 		if err != nil {
 			return err
 		}
+		b.c.Strangers = append(b.c.Strangers, faults...)
 		b.when(&r, i, len(groups))
 		b.c.Readings = append(b.c.Readings, r)
 	}

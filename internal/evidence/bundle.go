@@ -52,6 +52,11 @@ func (b *builder) parseBundle(f *file) bool {
 		b.strange(f, fmt.Sprintf("it is of version %d of the layout, and this brink reads up to %d", c.Bundle, bundleVersion))
 		return true
 	}
+	if b.bundle != nil {
+		b.two("bundles", b.bundle, f)
+		return true
+	}
+	b.bundle = f
 	b.c.Pools = append(b.c.Pools, pools...)
 	b.c.Gaps = append(b.c.Gaps, c.Gaps...)
 	note := ""

@@ -23,9 +23,18 @@ type captured struct {
 type capturedGroup struct {
 	rest, reading string
 	files         map[string]*file // by place.rel
+	left          []leftOut
 }
 
-func (c *captured) add(p place, f *file) {
+// leftOut is a file in whose place a reading has another.
+type leftOut struct {
+	file *file
+	as   string // by place.rel
+}
+
+// add takes in a file of a reading; had is the one that has its place already,
+// in which case it is left out.
+func (c *captured) add(p place, f *file) (had *file) {
 	if c.groups == nil {
 		c.groups = map[string]*capturedGroup{}
 	}
@@ -35,9 +44,10 @@ func (c *captured) add(p place, f *file) {
 		g.rest, g.reading = p.split()
 		c.groups[p.group] = g
 	}
-	if _, seen := g.files[p.rel]; !seen {
+	if had = g.files[p.rel]; had == nil {
 		g.files[p.rel] = f
 	}
+	return had
 }
 
 // order returns the groups that make a reading each, in the order of time as
@@ -65,14 +75,17 @@ func (c *captured) order() []*capturedGroup {
 	})
 	last := whole[len(whole)-1]
 	for _, g := range rest {
-		for rel, f := range g.files {
+		for _, rel := range sortedKeys(g.files) {
+			f := g.files[rel]
 			// Cgroups of another directory keep that directory's name.
 			if own, ok := strings.CutPrefix(rel, ownCgroup); ok && g.rest != "" && len(rest) > 1 {
 				rel = ownCgroup + "/" + g.rest + own
 			}
-			if _, seen := last.files[rel]; !seen {
-				last.files[rel] = f
+			if last.files[rel] != nil {
+				last.left = append(last.left, leftOut{f, rel})
+				continue
 			}
+			last.files[rel] = f
 		}
 	}
 	return whole
@@ -103,19 +116,19 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // read takes the reading that a group of files holds. The files are laid out
 // in a directory of their own, so that the code that reads "/" reads them.
-func (g *capturedGroup) read() (r Reading, err error) {
+func (g *capturedGroup) read() (r Reading, faults []Stranger, err error) {
 	dir, err := os.MkdirTemp("", "brink-evidence-")
 	if err != nil {
-		return Reading{}, fmt.Errorf("laying out captured files: %w", err)
+		return Reading{}, nil, fmt.Errorf("laying out captured files: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	t := &tree{shown: map[string]string{}, flat: map[string]flat{}}
 	cgroups, err := g.layOut(dir, t)
 	if err != nil {
-		return Reading{}, fmt.Errorf("laying out captured files: %w", err)
+		return Reading{}, nil, fmt.Errorf("laying out captured files: %w", err)
 	}
 	if t.fs, err = kernel.Open(dir); err != nil {
-		return Reading{}, err
+		return Reading{}, nil, err
 	}
 	defer t.fs.Close()
 	t.text = g.text
@@ -140,7 +153,7 @@ func (g *capturedGroup) read() (r Reading, err error) {
 		t.readCgroup(&r.Cgroups[len(r.Cgroups)-1], c)
 	}
 	judgeOwn(&r)
-	return r, nil
+	return r, t.faults, nil
 }
 
 // text reads a file for which package kernel has no reader.

@@ -71,6 +71,12 @@ func columnOfName(name string) Column {
 	return c
 }
 
+// measures reports whether a column can hold nothing but numbers, by its heading.
+func (c *Column) measures() bool {
+	_, within := metricRange(c.Metric, c.Of)
+	return within != nil
+}
+
 // rename gives a column the usual name of what it holds. A share of memory or
 // of the CPUs is no amount of it.
 func (c *Column) rename() {
@@ -119,6 +125,9 @@ func (b *builder) plainTable(s *sheet) error {
 		for j := range columns {
 			text := row.cell(j)
 			cell := Cell{Text: shorten(text), Number: parsedNumber(strings.TrimPrefix(text, "~"), Unit(columns[j].Unit), s.from(row, j))}
+			if columns[j].measures() && !cell.Number.Known && !noValue(text) {
+				s.refuse(row, j, "a number")
+			}
 			if r.Label == "" && text != "" && !cell.Number.Known {
 				r.Label = cell.Text
 			}
@@ -138,10 +147,12 @@ func (b *builder) timedTable(s *sheet, columns []Column, when int) {
 		app    string
 	}
 	place := map[key]int{}
+	faults := map[int][]*sheetRow{} // rows with a word, by column
 	for i := range s.rows {
 		row := &s.rows[i]
 		at, ok := s.time(row, when)
 		if !ok {
+			s.refuse(row, when, "a time")
 			continue
 		}
 		for j, c := range columns {
@@ -151,6 +162,9 @@ func (b *builder) timedTable(s *sheet, columns []Column, when int) {
 			text := row.cell(j)
 			v := parsedNumber(text, NoUnit, Source{})
 			if !v.Known && text != "" {
+				if !noValue(text) {
+					faults[j] = append(faults[j], row)
+				}
 				continue
 			}
 			k := key{j, row.cell(app)}
@@ -168,8 +182,17 @@ func (b *builder) timedTable(s *sheet, columns []Column, when int) {
 			b.c.Series[n].Points = append(b.c.Series[n].Points, Point{At: at, Number: v.Number, Line: row.line})
 		}
 	}
-	for _, n := range place {
+	measured := map[int]bool{}
+	for k, n := range place {
 		sortPoints(&b.c.Series[n])
+		measured[k.column] = measured[k.column] || len(b.c.Series[n].Points) > 0
+	}
+	for j, c := range columns { // a column of words alone is no metric
+		for _, row := range faults[j] {
+			if measured[j] || c.measures() {
+				s.refuse(row, j, "a number")
+			}
+		}
 	}
 	b.input(s.file, "metrics over time", s.cutNote())
 }

@@ -109,7 +109,7 @@ func (b *builder) parseCrictlPS(f *file) bool {
 		}
 		i := slices.IndexFunc(list, func(d Container) bool { return d.Name == c.Name })
 		switch {
-		case i < 0 && len(list) < mostEvents:
+		case i < 0 && len(list) < mostListed:
 			list = append(list, c)
 		case i >= 0 && c.Restarts.Above(list[i].Restarts.Number):
 			list[i] = c

@@ -62,6 +62,8 @@ func (o *origin) value(n kernel.Num, field string, unit Unit) Value {
 		return Missing(o.whole, o.detail, Source{File: o.file, Field: from.Field})
 	case o.bad != nil && o.bad.Line == from.Line && from.Line > 0, o.bad != nil && o.bad.Field == from.Field:
 		return Missing(Unreadable, fmt.Sprintf("%q is not %s", o.bad.Text, o.bad.Want), from)
+	case o.bad != nil && from.Line > 0 && o.flat[from.Field].spoilt():
+		return Missing(Unreadable, fmt.Sprintf("%q is not %s", shorten(o.flat[from.Field].text), o.bad.Want), from)
 	}
 	return Missing(Absent, "the file has no such field", Source{File: o.file, Field: from.Field})
 }
@@ -85,6 +87,27 @@ type flat map[string]entry
 type entry struct {
 	line int
 	text string
+}
+
+// spoilt reports whether what stands behind a key should be one number, with or
+// without a unit, and is none that a kernel writes.
+func (e entry) spoilt() bool {
+	words := strings.Fields(e.text)
+	if len(words) != 1 && (len(words) != 2 || words[1] != "kB") {
+		return false
+	}
+	_, err := strconv.ParseUint(words[0], 10, 64)
+	return err != nil
+}
+
+// fault says which value of the file cannot be; the kernel's reader names the
+// first.
+func (o *origin) fault() Stranger {
+	where := ""
+	if o.bad.Line > 0 {
+		where = fmt.Sprintf("line %d: ", o.bad.Line)
+	}
+	return Stranger{File: o.file, Why: fmt.Sprintf("%s%s is %q, and it has to be %s: it was not read, nor is any other such value", where, o.bad.Field, shorten(o.bad.Text), o.bad.Want)}
 }
 
 // line returns where a key stands, and as what: a name that was split by

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +31,16 @@ func (b *builder) httpLogs(s *sheet) error {
 	for i := range s.rows {
 		row := &s.rows[i]
 		q := Request{Path: shorten(row.cell(path)), App: siteOf(row.cell(host)), Line: row.line, Seconds: -1}
-		q.At, _ = s.time(row, when)
-		q.Status, _ = strconv.Atoi(row.cell(status))
-		if ms := parsedNumber(row.cell(taken), Millis, Source{}); ms.Known && ms.Number >= 0 {
-			q.Seconds = ms.Number / 1000
+		ok := true
+		if q.At, ok = s.whenOf(row, when); !ok {
+			continue
+		}
+		if q.Status, ok = statusOf(row.cell(status)); !ok {
+			s.refuse(row, status, statusWant)
+			continue
+		}
+		if q.Seconds, ok = s.tookOf(row, taken, 1e-3); !ok {
+			continue
 		}
 		if q.Status == 0 && q.Seconds < 0 {
 			bad++
@@ -56,16 +64,22 @@ func (b *builder) probeRows(s *sheet) error {
 	for i := range s.rows {
 		row := &s.rows[i]
 		q := Request{App: hostOf(row.cell(url)), Path: pathOf(row.cell(url)), Asks: strings.Contains(row.cell(url), "?"), Line: row.line, Seconds: -1}
-		var dated bool
-		q.At, dated = s.time(row, when)
+		ok := true
+		if q.At, ok = s.whenOf(row, when); !ok {
+			continue
+		}
 		text := row.cell(status)
-		q.Status, _ = strconv.Atoi(text)
-		if d := parsedNumber(row.cell(took), Seconds, Source{}); d.Known && d.Number >= 0 && d.Number*factor < 1e6 {
-			q.Seconds = d.Number * factor
-			// The time is that of its beginning.
-			if dated {
-				q.At = q.At.Add(time.Duration(q.Seconds * float64(time.Second)))
-			}
+		if q.Status, ok = statusOf(text); !ok && !failureWord().MatchString(text) {
+			s.refuse(row, status, statusWant+", or a word for what kept the answer away")
+			continue
+		}
+		if q.Status == 0 && strings.HasPrefix(row.cell(took), "-") {
+			q.Seconds = -1 // which is how probers write that there was no answer to time
+		} else if q.Seconds, ok = s.tookOf(row, took, factor); !ok {
+			continue
+		}
+		if q.Seconds >= 0 && !q.At.IsZero() { // the time is that of its beginning
+			q.At = q.At.Add(time.Duration(q.Seconds * float64(time.Second)))
 		}
 		if name := row.cell(app); name != "" {
 			q.App = shorten(name)
@@ -106,8 +120,60 @@ func (s *sheet) durationColumn() (column int, factor float64) {
 	return -1, 1
 }
 
+const statusWant = "a status of HTTP, 100 to 599, or 0 or empty where no answer came"
+
+// failureWord are words that probers write where a status would stand.
+var failureWord = expression(`(?i)time|refus|reset|err|fail|unreach|abort|clos|dns|no answer|exception`)
+
+// statusOf reads a status; 0 stands for no answer.
+func statusOf(text string) (status int, ok bool) {
+	if noValue(text) {
+		return 0, true
+	}
+	x, err := strconv.ParseFloat(text, 64) // of JSON and of spreadsheets it may be 200.0
+	if err != nil || x != math.Trunc(x) || x != 0 && (x < 100 || x > 599) {
+		return 0, false
+	}
+	return int(x), true
+}
+
+// whenOf reads the time of a request, zero where the row has none; ok is false if
+// what stands there is no time, which is refused.
+func (s *sheet) whenOf(row *sheetRow, column int) (at time.Time, ok bool) {
+	at, ok = s.time(row, column)
+	if !ok && !noValue(row.cell(column)) {
+		s.refuse(row, column, "a time")
+		return time.Time{}, false
+	}
+	return at, true
+}
+
+// tookOf reads how long a request took, -1 where the row does not say; ok is
+// false if what stands there cannot be, which is refused.
+func (s *sheet) tookOf(row *sheetRow, column int, factor float64) (seconds float64, ok bool) {
+	text := row.cell(column)
+	if noValue(text) {
+		return -1, true
+	}
+	const most = 1e6 // s, eleven days
+	d := parsedNumber(text, Seconds, Source{})
+	if !d.Known || d.Number < 0 || d.Number*factor >= most {
+		s.refuse(row, column, "a number from 0, below eleven days")
+		return -1, false
+	}
+	return d.Number * factor, true
+}
+
 func (b *builder) takeRequests(s *sheet, r Requests, bad int) {
 	note := s.cutNote()
+	if refused := s.refused.n; refused > 0 {
+		note = joinNotes(note, strconv.Itoa(refused)+" rows hold what cannot be and were not read")
+		b.gap(HasRequests, Unreadable, fmt.Sprintf("%s of %s rows hold what cannot be", grouped(refused), grouped(refused+len(r.List)+bad)), Source{File: s.file.name})
+		if len(r.List) == 0 && len(r.Buckets) == 0 {
+			b.input(s.file, r.As, note)
+			return
+		}
+	}
 	if bad > 0 {
 		note = joinNotes(note, strconv.Itoa(bad)+" rows have neither a status nor a time")
 	}

@@ -28,6 +28,8 @@ const (
 type file struct {
 	name string // towards the reader: with slashes, below what was given
 	data []byte
+	// of is the argument or the archive that it comes from.
+	of string
 	// cut is how many bytes of its beginning were left out.
 	cut int64
 }
@@ -44,6 +46,10 @@ type gathered struct {
 	taken map[string]bool
 	// links are those of the folder that is read.
 	links []string
+	// of is what is being read, an argument or an archive.
+	of string
+	// cut are archives that end early.
+	cut []string
 }
 
 // again reports whether the file or folder at a path was taken in already, which
@@ -105,7 +111,7 @@ func (g *gathered) room(name string) bool {
 }
 
 func (g *gathered) add(name string, data []byte, cut int64) {
-	g.files = append(g.files, &file{name: oneLine(name), data: data, cut: cut})
+	g.files = append(g.files, &file{name: oneLine(name), of: g.of, data: data, cut: cut})
 	g.total += int64(len(data))
 }
 
@@ -122,11 +128,15 @@ func oneLine(name string) string {
 // gather reads what a path names: a file, an archive, or a folder with all
 // below it. Symbolic links are not followed, but for the path itself.
 func (g *gathered) gather(ctx context.Context, name string) error {
+	g.of = name
 	info, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			return g.fromPipe(ctx, name)
+		}
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is neither a file nor a folder", name)
 		}
@@ -242,6 +252,8 @@ func (g *gathered) fromDisk(at, name string) error {
 		return err
 	}
 	if kind := archiveKind(head[:n]); kind != "" {
+		defer func(of string) { g.of = of }(g.of)
+		g.of = at
 		return g.unpack(kind, f, name)
 	}
 	if bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {

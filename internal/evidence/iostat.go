@@ -27,7 +27,7 @@ func (b *builder) parseIostat(f *file) bool {
 			r.Machine.CPUs = parsedNumber(sarCPUs().FindStringSubmatch(text)[1], Events, Source{File: f.name, Line: n})
 		case strings.HasPrefix(text, "avg-cpu:"):
 			columns = words[1:]
-		case len(columns) > 0 && len(words) == len(columns) && len(list) < mostEvents:
+		case len(columns) > 0 && len(words) == len(columns) && len(list) < mostListed:
 			a := iostatRow(Source{File: f.name, Line: n}, columns, words)
 			a.SinceBoot = len(list) == 0
 			list = append(list, a)

@@ -117,6 +117,9 @@ func shape(v any) string {
 	switch v := v.(type) {
 	case object:
 		keys := sortedKeys(v)
+		if len(keys) == 0 {
+			return "an empty object"
+		}
 		return "an object with " + shorten(strings.Join(keys[:min(len(keys), 6)], ", "))
 	case []any:
 		if len(v) > 0 {
@@ -191,7 +194,7 @@ func jsonTri(v any, keys ...string) Tri {
 
 // rowsOf makes a sheet of a list of flat objects.
 func rowsOf(f *file, list []any) (*sheet, bool) {
-	s := &sheet{file: f}
+	s := &sheet{file: f, refused: refusals{row: "row"}}
 	for i, v := range list {
 		o, ok := v.(object)
 		if !ok {
@@ -256,13 +259,17 @@ func rowsJSON(b *builder, f *file, v any) (string, bool) {
 func logAnalyticsJSON(b *builder, f *file, v any) (string, bool) {
 	if tables := listAt(v, "tables"); tables != nil {
 		for _, t := range tables {
-			s := &sheet{file: f}
+			s := &sheet{file: f, refused: refusals{row: "row"}}
 			for _, c := range listAt(t, "columns") {
 				s.header = append(s.header, textOf(at(c, "name")))
 			}
 			for i, r := range listAt(t, "rows") {
 				var cells []string
-				row, _ := r.([]any)
+				row, ok := r.([]any)
+				if !ok {
+					s.refused.add(Source{File: f.name, Line: i + 1}, "it is "+shape(r)+", and it has to be a list of cells")
+					continue
+				}
 				for _, cell := range row[:min(len(row), mostColumns)] {
 					cells = append(cells, textOf(cell))
 				}
@@ -332,12 +339,17 @@ func resourceOf(id string) string {
 }
 
 func (b *builder) metricSeries(f *file, name, unit, app string, data []any) {
+	refused := refusals{row: "value"}
+	defer refused.tell(b, f.name)
 	for _, of := range []string{"average", "maximum", "minimum", "total", "count"} {
 		s := Series{Metric: shorten(name), Unit: unit, Of: of, App: app, From: Source{File: f.name, Field: name + " " + of}}
 		seen := false
-		for _, d := range data {
+		for i, d := range data {
 			stamp, ok := parseTime(textOf(at(d, "timeStamp")))
 			if !ok {
+				if at(d, of) != nil {
+					refused.add(Source{File: f.name, Line: i + 1}, notA("timeStamp", textOf(at(d, "timeStamp")), "a time"))
+				}
 				continue
 			}
 			value := at(d, of)
@@ -345,6 +357,9 @@ func (b *builder) metricSeries(f *file, name, unit, app string, data []any) {
 			if v := parsedNumber(textOf(value), NoUnit, Source{}); v.Known {
 				s.Points = append(s.Points, Point{At: stamp, Number: v.Number})
 			} else {
+				if text := textOf(value); !noValue(text) {
+					refused.add(Source{File: f.name, Line: i + 1}, notA(name+" "+of, text, "a number"))
+				}
 				s.Sparse++
 			}
 		}

@@ -23,6 +23,8 @@ type tree struct {
 	// text reads a small file that package kernel has no reader for.
 	text func(name string) (string, error)
 	gaps []Gap
+	// faults are the values of captured files that cannot be.
+	faults []Stranger
 }
 
 // from is the origin of a file.
@@ -41,6 +43,9 @@ func (t *tree) from(name string) *origin {
 func (t *tree) read(name string, err error) *origin {
 	o := t.from(name)
 	o.explained(err, t.live)
+	if o.bad != nil && !t.live {
+		t.faults = append(t.faults, o.fault())
+	}
 	return o
 }
 

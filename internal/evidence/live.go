@@ -284,7 +284,7 @@ func (l *live) seenPools() []Pool {
 		}
 	}
 	if hidden > 0 {
-		l.b.gap(HasPools, Denied, fmt.Sprintf("the processes behind %d listening sockets may not be looked at from here", hidden), Source{File: "/proc"})
+		l.b.gap(HasPools, Denied, fmt.Sprintf("the processes behind %s may not be looked at from here", listeningSockets(hidden)), Source{File: "/proc"})
 	}
 	return pools
 }
@@ -317,4 +317,11 @@ func reasonFor(err error) Reason {
 		return Absent
 	}
 	return Unreadable
+}
+
+func listeningSockets(n int) string {
+	if n == 1 {
+		return "1 listening socket"
+	}
+	return fmt.Sprintf("%d listening sockets", n)
 }

@@ -34,7 +34,7 @@ func (b *builder) parsePidstat(f *file) bool {
 	b.c.Processes = append(b.c.Processes, p.list...)
 	note := ""
 	if p.cut > 0 {
-		note = fmt.Sprintf("%d processes beyond the first %d were not read", p.cut, mostEvents)
+		note = fmt.Sprintf("%d processes beyond the first %d were not read", p.cut, mostListed)
 	}
 	b.input(f, "pidstat", note)
 	return true
@@ -90,7 +90,7 @@ func (p *pidstat) process(n, pid int) *Process {
 	i, ok := p.place[pid]
 	switch {
 	case ok:
-	case len(p.list) >= mostEvents:
+	case len(p.list) >= mostListed:
 		p.cut++
 		return nil
 	default:

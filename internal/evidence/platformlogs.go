@@ -174,6 +174,13 @@ func (b *builder) azureMetricsRows(s *sheet) error {
 			at, ok := s.time(row, when)
 			v := parsedNumber(row.cell(column), NoUnit, Source{})
 			if !ok || !v.Known {
+				switch text := row.cell(column); {
+				case noValue(text):
+				case !ok:
+					s.refuse(row, when, "a time")
+				default:
+					s.refuse(row, column, "a number")
+				}
 				continue
 			}
 			key := row.cell(name) + "\x00" + row.cell(app)

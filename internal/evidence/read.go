@@ -25,6 +25,7 @@ var ErrNothing = errors.New("nothing in it was understood")
 func Read(ctx context.Context, paths ...string) (*Case, error) {
 	var g gathered
 	var runs []string
+	var failed error // the first path that cannot be read
 	for _, p := range paths {
 		if record.IsRun(p) {
 			if g.again(p, p) {
@@ -34,10 +35,15 @@ func Read(ctx context.Context, paths ...string) (*Case, error) {
 			continue
 		}
 		if err := g.gather(ctx, p); err != nil {
-			return nil, fmt.Errorf("reading evidence: %w", err)
+			err = fmt.Errorf("reading evidence: %w", err)
+			if ctx.Err() != nil || len(paths) == 1 {
+				return nil, err
+			}
+			failed = cmp.Or(failed, err)
+			g.strange(p, "it cannot be read: "+reasonOf(err))
 		}
 	}
-	c, err := assemble(ctx, g.files, g.strangers)
+	c, err := g.assemble(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +51,9 @@ func Read(ctx context.Context, paths ...string) (*Case, error) {
 		if err := c.addRun(ctx, p, Window{}); err != nil {
 			return nil, err
 		}
+	}
+	if len(c.Inputs) == 0 && failed != nil {
+		return c, failed
 	}
 	if len(c.Inputs) == 0 {
 		return c, fmt.Errorf("%s: %w%s", strings.Join(paths, ", "), ErrNothing, firstReason(c.Strangers))
@@ -62,24 +71,11 @@ func firstReason(strangers []Stranger) string {
 // ReadArchive makes a case of an archive that is read from r, such as a bundle
 // on standard input.
 func ReadArchive(ctx context.Context, name string, r io.Reader) (*Case, error) {
-	const most = 128 << 20
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading evidence: %s: %w", name, err)
-	}
-	if len(data) > most {
-		return nil, fmt.Errorf("reading evidence: %s has more than %d MiB, the most that is read", name, most>>20)
-	}
 	var g gathered
-	if kind := archiveKind(data); kind != "" {
-		err = g.unpack(kind, bytes.NewReader(data), name)
-	} else {
-		g.add(name, data, 0)
+	if err := g.stream(r, name); err != nil {
+		return nil, fmt.Errorf("reading evidence: %w", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading evidence: %s: %w", name, err)
-	}
-	c, err := assemble(ctx, g.files, g.strangers)
+	c, err := g.assemble(ctx)
 	if err == nil && len(c.Inputs) == 0 {
 		err = fmt.Errorf("%s: %w%s", name, ErrNothing, firstReason(c.Strangers))
 	}
@@ -92,19 +88,21 @@ func FromFiles(files map[string][]byte) (*Case, error) {
 	for _, name := range sortedKeys(files) {
 		list = append(list, &file{name: name, data: files[name]})
 	}
-	return assemble(context.Background(), list, nil)
+	return (&gathered{files: list}).assemble(context.Background())
 }
 
 // assemble recognises each file and puts the case together.
-func assemble(ctx context.Context, files []*file, strangers []Stranger) (*Case, error) {
+func (g *gathered) assemble(ctx context.Context) (*Case, error) {
 	b := newBuilder()
-	b.c.Strangers = strangers
-	slices.SortStableFunc(files, func(a, b *file) int { return strings.Compare(a.name, b.name) })
-	for _, f := range files {
+	b.c.Strangers, b.cut = g.strangers, g.cut
+	slices.SortStableFunc(g.files, func(a, b *file) int { return strings.Compare(a.name, b.name) })
+	for _, f := range g.files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		b.take(f)
+		if b.take(f); b.bad != nil {
+			return nil, fmt.Errorf("reading evidence: %w", b.bad)
+		}
 	}
 	return b.finish()
 }
@@ -213,7 +211,14 @@ func (b *builder) take(f *file) {
 }
 
 func (b *builder) takeKernel(p place, f *file) {
-	b.kernel.add(p, f)
+	if had := b.kernel.add(p, f); had != nil {
+		if had.of != f.of && inTree(had.name) && inTree(f.name) {
+			b.two("captured trees", had, f)
+			return
+		}
+		b.second(had, f)
+		return
+	}
 	b.input(f, "kernel file", "")
 }
 

@@ -119,8 +119,8 @@ func (s *sar) line(n int, text string) {
 	if len(s.rows) > 0 {
 		row.lasted = since(s.rows[len(s.rows)-1].at, row.at)
 	}
-	if len(s.rows) == mostEvents { // the later half is more than ten minutes, at a row a second
-		const half = mostEvents / 2
+	if len(s.rows) == mostListed { // the later half is more than ten minutes, at a row a second
+		const half = mostListed / 2
 		s.rows = append(s.rows[:0], s.rows[half:]...)
 		s.before += half
 	}

@@ -175,12 +175,16 @@ func FuzzNode(f *testing.F) { fuzzFile(f, "console.log", nodeLog) }
 
 func TestRepeatedLinesAreCounted(t *testing.T) {
 	line := `2016/01/01 10:00:00 [error] 100#0: *1 connect() to unix:/a failed (11: Resource temporarily unavailable) while connecting to upstream` + "\n"
-	c := readFile(t, "error.log", strings.Repeat(line, 5000))
+	c := readFiles(t, map[string]string{"error.log": strings.Repeat(line, 25_000)})
 	sum := 0.0
 	for _, e := range c.EventsOf(UpstreamBusy) {
 		sum += e.Times.Number
 	}
-	if len(c.Events) != mostEvents || sum != 5000 {
-		t.Errorf("%d events stand for %v lines, want %d for 5000", len(c.Events), sum, mostEvents)
+	if len(c.Events) != 20_000 || sum != 25_000 {
+		t.Errorf("%d events stand for %v lines, want 20000 for 25000", len(c.Events), sum)
+	}
+	const told = "the first 20,000 of its 25,000 lines of one kind (upstream busy) are kept, and the last of these counts for the others"
+	if why(c, "error.log") != told || c.Inputs[0].Note != told {
+		t.Errorf("told: %q, note %q", why(c, "error.log"), c.Inputs[0].Note)
 	}
 }

@@ -155,18 +155,36 @@ func (c *Case) anyListener(ok func(*Listener) bool) bool {
 	return false
 }
 
+// gapOf says why a signal is missing of which no gap was recorded: a value that is
+// there and cannot be is not one that no input holds.
+func (c *Case) gapOf(s Signal) Gap {
+	levels := map[Signal]func(*Reading) Value{
+		HasMeminfo:   func(r *Reading) Value { return r.Meminfo.MemTotal },
+		HasAvailable: func(r *Reading) Value { return r.Meminfo.MemAvailable },
+		HasSwap:      func(r *Reading) Value { return r.Meminfo.SwapTotal },
+		HasVmstat:    func(r *Reading) Value { return r.Vmstat.PgscanKswapd },
+		HasLoad:      func(r *Reading) Value { return r.Machine.Load1 },
+	}
+	if get := levels[s]; get != nil {
+		if v := c.Latest(get); v.Why == Unreadable && len(v.From) > 0 {
+			return Gap{What: s, Why: v.Why, Detail: v.Detail, From: v.From[0]}
+		}
+	}
+	return Gap{What: s, Why: NotSeen}
+}
+
 // Unseen lists the signals that the case does not hold, with the reason where
-// one was recorded, and worker pools also where only some of them could be seen.
+// one was recorded, and worker pools and requests also where only some of them could be.
 func (c *Case) Unseen() []Gap {
 	var gaps []Gap
 	for _, s := range allSignals {
 		recorded := slices.IndexFunc(c.Gaps, func(g Gap) bool { return g.What == s })
 		switch {
-		case c.Has(s) && (s != HasPools || recorded < 0):
+		case c.Has(s) && (recorded < 0 || s != HasPools && (s != HasRequests || c.Gaps[recorded].Why != Unreadable)):
 		case recorded >= 0:
 			gaps = append(gaps, c.Gaps[recorded])
 		default:
-			gaps = append(gaps, Gap{What: s, Why: NotSeen})
+			gaps = append(gaps, c.gapOf(s))
 		}
 	}
 	return gaps

@@ -17,6 +17,8 @@ type sheet struct {
 	header []string
 	rows   []sheetRow
 	cut    int // rows that were not kept
+	// refused are its rows and cells with what cannot be.
+	refused refusals
 }
 
 type sheetRow struct {
@@ -155,8 +157,13 @@ func (s *sheet) add(r sheetRow) {
 	s.rows = append(s.rows, r)
 }
 
-// takeSheet finds out what a table is of, by its headings.
+// takeSheet finds out what a table is of, by its headings, and takes it in.
 func (b *builder) takeSheet(s *sheet) error {
+	defer s.refused.tell(b, s.file.name)
+	return b.takeKnownSheet(s)
+}
+
+func (b *builder) takeKnownSheet(s *sheet) error {
 	switch {
 	case s.has("ScStatus") || s.has("CsUriStem") || s.has("TimeTaken"):
 		return b.httpLogs(s)
@@ -182,8 +189,8 @@ func (b *builder) takeSheet(s *sheet) error {
 	return b.plainTable(s)
 }
 
-// timeColumn finds the column that says when: by its name and because its first
-// cell is a time. The portal writes "TimeGenerated [UTC]".
+// timeColumn finds the column that says when: by its name and because one
+// of its first cells is a time. The portal writes "TimeGenerated [UTC]".
 func (s *sheet) timeColumn() int {
 	for i, h := range s.header {
 		name := strings.ToLower(h)
@@ -193,8 +200,10 @@ func (s *sheet) timeColumn() int {
 			if len(s.rows) == 0 {
 				return i
 			}
-			if _, ok := s.time(&s.rows[0], i); ok {
-				return i
+			for j := range s.rows[:min(len(s.rows), 20)] {
+				if _, ok := s.time(&s.rows[j], i); ok {
+					return i
+				}
 			}
 		}
 	}

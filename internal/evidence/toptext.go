@@ -75,12 +75,12 @@ func (t *topFrames) line(n int, text string) {
 	switch {
 	case strings.HasPrefix(text, "top") && loadAverages(&t.r.Machine, at, text):
 		t.found = true
-		if len(t.frames) < mostEvents {
+		if len(t.frames) < mostListed {
 			t.frames = append(t.frames, topFrame{})
 		}
 	case topCPU().MatchString(text):
 		t.found = true
-		if len(t.frame().activity) > 0 && len(t.frames) < mostEvents { // lines that grep has picked
+		if len(t.frame().activity) > 0 && len(t.frames) < mostListed { // lines that grep has picked
 			t.frames = append(t.frames, topFrame{})
 		}
 		t.frame().activity = []Activity{topActivity(at, text)}
@@ -91,7 +91,7 @@ func (t *topFrames) line(n int, text string) {
 		t.found = true
 	case strings.HasPrefix(text, "PID "):
 		t.heading = strings.Fields(text)
-	case t.found && len(t.frame().processes) < mostEvents:
+	case t.found && len(t.frame().processes) < mostListed:
 		if p, ok := topProcess(t.file, n, t.heading, strings.Fields(text)); ok {
 			t.frame().take(p)
 		}

@@ -170,7 +170,7 @@ func looseKernelFile(f *file) (rel string, ok bool) {
 
 var (
 	meminfoHead = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^(?:Node \d+ )?(?:MemTotal|MemFree|MemAvailable|SwapTotal): +\d+ kB`)
+		return regexp.MustCompile(`(?m)^(?:Node \d+ )?(?:MemTotal|MemFree|MemAvailable|SwapTotal): +\S+ kB`)
 	})
 	vmstatHead = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^(?:nr_free_pages|pgfault|pswpin|pgscan_kswapd\w*|pgsteal_kswapd\w*|workingset_refault\w*|allocstall\w*) \d+\r?$`)

@@ -37,7 +37,7 @@ func (b *builder) parseVmstatTool(f *file) bool {
 		a := vmstatRow(f.name, n, columns, words)
 		vmstatSwap(&a, unit, vmstatMemory(f.name, n, columns, words))
 		a.SinceBoot, first = first, false
-		if len(b.c.Activities) < mostEvents {
+		if len(b.c.Activities) < mostListed {
 			b.c.Activities = append(b.c.Activities, a)
 		}
 		found = true
