@@ -141,11 +141,17 @@ func livePool(l *look, a *answer, p *evidence.Pool) *Finding {
 	return nil
 }
 
+// unknownServer is what a live server is called that is none of those known.
+const unknownServer = "unknown"
+
 // leftWaiting suspects a server that leaves a request waiting although workers
 // are free, or of whose workers nothing is known.
 func leftWaiting(a *answer, p *evidence.Pool, looked bool) {
 	var w words
 	text := poolName(p) + " leaves "
+	if p.Server == unknownServer && len(p.Sockets) > 0 {
+		text = "The server at " + p.Sockets[0].Address + " leaves "
+	}
 	if p.Queued.Above(1) {
 		text += w.count("queued", p.Queued, "request") + " waiting, the oldest for "
 	} else {

@@ -276,3 +276,15 @@ func finding(t *testing.T, p evidence.Pool) Finding {
 	}
 	return r.Findings[0]
 }
+
+// Of a server of no known kind only the address is known, to root as to others.
+func TestAServerOfNoKnownKindIsCalledByItsAddress(t *testing.T) {
+	p := live("unknown", 1, -1, 10, 100, 8, -1)
+	p.Workers, p.Busy, p.BusyShare = evidence.Value{}, evidence.Value{}, evidence.Value{}
+	p.Sockets = []evidence.Listener{{Address: "127.0.0.1:18090", Port: 18090, Queue: p.Queued}}
+	r := Diagnose(&evidence.Case{Pools: []evidence.Pool{p}})
+	const want = "The server at 127.0.0.1:18090 leaves 10 requests waiting, the oldest for 8 s so far; what its workers do cannot be told."
+	if !slices.ContainsFunc(r.Unsure, func(k Check) bool { return k.Text == want }) {
+		t.Errorf("unsure: %+v, want %q", r.Unsure, want)
+	}
+}

@@ -161,7 +161,7 @@ func (b *builder) capturedReadings() error {
 	groups := b.kernel.order()
 	for i, g := range groups {
 		for _, f := range g.left {
-			b.second(g.files[f.as], f.file)
+			b.second(g.files[f.as], f.file, f.as)
 		}
 		r, faults, err := g.read()
 		if err != nil {

@@ -216,7 +216,7 @@ func (b *builder) takeKernel(p place, f *file) {
 			b.two("captured trees", had, f)
 			return
 		}
-		b.second(had, f)
+		b.second(had, f, p.rel)
 		return
 	}
 	b.input(f, "kernel file", "")

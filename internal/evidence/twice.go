@@ -14,14 +14,14 @@ func inTree(name string) bool {
 	return ok
 }
 
-// second leaves out a file of the kernel in whose place a reading has another, and
-// says so.
-func (b *builder) second(had, f *file) {
+// second leaves out a file of the kernel, such as proc/meminfo, in whose place a
+// reading has another, and says so.
+func (b *builder) second(had, f *file, place string) {
 	if bytes.Equal(had.data, f.data) {
 		b.strange(f, "it is the same as "+had.toldFrom(f)+" and counts once")
 		return
 	}
-	b.strange(f, fmt.Sprintf("a second %s, without a time, is left out beside %s: give one machine at one time, or two readings below t0/ and t1/", path.Base(f.name), had.toldFrom(f)))
+	b.strange(f, fmt.Sprintf("a second %s, without a time, is left out beside %s: give one machine at one time, or two readings below t0/ and t1/", path.Base(place), had.toldFrom(f)))
 }
 
 // toldFrom is the name of a file in a sentence about another, which may be called

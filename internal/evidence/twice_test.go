@@ -23,7 +23,7 @@ func TestASecondFileOfAReadingIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValue(t, "available", c.Last().Meminfo.MemAvailable, 1000000<<10, Bytes, "h1.txt:2 MemAvailable")
-	const second = "a second h2.txt, without a time, is left out beside h1.txt: give one machine at one time, or two readings below t0/ and t1/"
+	const second = "a second meminfo, without a time, is left out beside h1.txt: give one machine at one time, or two readings below t0/ and t1/"
 	if why(c, "h2.txt") != second || why(c, "h3.txt") != "it is the same as h1.txt and counts once" {
 		t.Errorf("strangers: %+v", c.Strangers)
 	}
