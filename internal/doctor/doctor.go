@@ -8,6 +8,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,7 +27,7 @@ const (
 	// Findings: at least one failure mode was found.
 	Findings Verdict = "findings"
 	// Healthy: something was looked at and good, nothing was found, and nothing
-	// that was seen stays unexplained. It holds for the areas it names.
+	// that was given stays unexplained or unread. It holds for the areas it names.
 	Healthy Verdict = "healthy"
 	// Unknown: the evidence does not carry a verdict.
 	Unknown Verdict = "unknown"
@@ -154,6 +155,9 @@ func (r *Report) explained() {
 	}
 }
 
+// noVerdict begins the summary where there is none.
+const noVerdict = "No verdict: "
+
 // conclude gives the verdict and its sentence.
 func (r *Report) conclude() {
 	switch {
@@ -166,13 +170,27 @@ func (r *Report) conclude() {
 	case len(r.Good) > 0 && !slices.ContainsFunc(r.Unsure, func(c Check) bool { return c.suspicious }):
 		r.Verdict = Healthy
 		r.Summary = "Nothing is wrong, as far as this evidence goes: " + areas(r.Good) + "."
+		if spoilt := r.unreadable(); spoilt != "" {
+			r.Verdict = Unknown
+			r.Summary = noVerdict + "a part of the evidence cannot be read: " + spoilt + "."
+		}
 	case len(r.Unsure) > 0:
 		r.Verdict = Unknown
-		r.Summary = "No verdict: " + r.Unsure[0].Text
+		r.Summary = noVerdict + r.Unsure[0].Text
 	default:
 		r.Verdict = Unknown
-		r.Summary = "No verdict: there is too little evidence to judge anything by."
+		r.Summary = noVerdict + "there is too little evidence to judge anything by."
 	}
+}
+
+// unreadable says which evidence was given and is spoilt; empty if none is. It may
+// have held anything.
+func (r *Report) unreadable() string {
+	i := slices.IndexFunc(r.Unseen, func(u Unseen) bool { return u.Why == evidence.Unreadable })
+	if i < 0 {
+		return ""
+	}
+	return cmp.Or(r.Unseen[i].Detail, string(r.Unseen[i].What))
 }
 
 // unseen lists what the case does not hold, with the modes of which nothing can

@@ -77,3 +77,25 @@ func TestARefusedCheckAsksTheTargetPort(t *testing.T) {
 		t.Errorf("%+v, want the port asked, 80, and the one listened on, 8080", f)
 	}
 }
+
+// What is in order in the part that can be read says nothing of the part that
+// cannot; what nobody gave, or may give, does not spoil the rest.
+func TestSpoiltEvidenceIsNotHealthy(t *testing.T) {
+	known := func(v float64) evidence.Value {
+		return evidence.Known(v, evidence.Bytes, evidence.Source{File: "meminfo"})
+	}
+	m := evidence.Meminfo{MemTotal: known(8e9), MemFree: known(6e9), MemAvailable: known(7e9), Cached: known(1e9)}
+	for why, want := range map[evidence.Reason]Verdict{evidence.Unreadable: Unknown, evidence.Denied: Healthy, evidence.NotSeen: Healthy} {
+		c := &evidence.Case{
+			Readings: []evidence.Reading{{Meminfo: m}},
+			Gaps:     []evidence.Gap{{What: evidence.HasServerLog, Why: why, Detail: "a.tgz ends early, and what stood behind is lost"}},
+		}
+		r := Diagnose(c)
+		if r.Verdict != want {
+			t.Errorf("%s: %s, want %s", why, r.Verdict, want)
+		}
+		if why == evidence.Unreadable && r.Summary != "No verdict: a part of the evidence cannot be read: a.tgz ends early, and what stood behind is lost." {
+			t.Errorf("the summary is %q", r.Summary)
+		}
+	}
+}

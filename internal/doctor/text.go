@@ -62,7 +62,7 @@ func Text(out io.Writer, r *Report, o TextOptions) error {
 // heading is the summary where no finding says the same right below.
 func (r *Report) heading(all []group) string {
 	switch {
-	case len(all) == 0 && r.Verdict == Unknown && len(r.Unsure) > 0:
+	case len(all) == 0 && len(r.Unsure) > 0 && r.Summary == noVerdict+r.Unsure[0].Text:
 		return "The evidence does not carry a verdict."
 	case len(all) == 0:
 		return r.Summary
