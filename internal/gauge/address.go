@@ -63,7 +63,7 @@ func (a Address) matches(local netip.AddrPort) bool {
 // wants reports whether a socket is one of those that are watched.
 func (g *Gauge) wants(l *listener) bool {
 	if g.apps != nil {
-		return slices.ContainsFunc(g.apps, func(f *followed) bool { return f.wants(l) })
+		return g.cfg.Unowned && g.unowned[l.Inode] || slices.ContainsFunc(g.apps, func(f *followed) bool { return f.wants(l) })
 	}
 	if l.path != "" && len(g.cfg.Listen) > 0 {
 		return g.asksFor(l.path)

@@ -294,6 +294,9 @@ func (c *scan) space(p *kernel.Process) (*space, error) {
 // belong to another user or pid namespace, or have just ended.
 func (g *Gauge) orphans(found []*server) []*server {
 	clear(g.unclaimed)
+	if g.apps == nil {
+		clear(g.unowned)
+	}
 	if !g.showsOrphans() {
 		g.markUnclaimed(found, nil)
 		return nil
@@ -305,7 +308,9 @@ func (g *Gauge) orphans(found []*server) []*server {
 			return
 		}
 		s := g.orphan(l.Inode)
-		if s == nil && g.apps != nil {
+		if g.apps == nil {
+			g.unowned[l.Inode] = true
+		} else if !g.unowned[l.Inode] {
 			return // it may be of a process that was not looked at
 		}
 		if s == nil {

@@ -79,6 +79,10 @@ type Gauge struct {
 	// unclaimed are the listeners whose process has not been found, so that
 	// looking for it again does not become a habit.
 	unclaimed map[uint64]bool
+	// unowned are those of them that were told of as servers before Follow: a
+	// listing that misses one, as the kernel's may while others come and go, is not
+	// its end.
+	unowned map[uint64]bool
 	askWaits  bool
 }
 
@@ -89,7 +93,7 @@ func New(cfg Config) (*Gauge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching servers: %w", err)
 	}
-	g := &Gauge{cfg: cfg, fs: fs, self: os.Getpid(), unclaimed: map[uint64]bool{}, programs: programs{}}
+	g := &Gauge{cfg: cfg, fs: fs, self: os.Getpid(), unclaimed: map[uint64]bool{}, unowned: map[uint64]bool{}, programs: programs{}}
 	g.page = fs.PageSize().Bytes
 	own, err := ownSpace(fs)
 	if err != nil {

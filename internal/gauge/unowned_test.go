@@ -65,14 +65,17 @@ func TestUnownedSocketsAreFollowedToo(t *testing.T) {
 		})
 		before := find().Sockets[0].Oldest.Value
 		g.Follow(nil)
+		g.rescan.wanted = true // as when a server ends just now
 		time.Sleep(100 * time.Millisecond)
-		switch s := find(); {
-		case !unowned && s != nil:
-			t.Errorf("without Unowned it is told of still: %+v", s)
-		case unowned && s == nil:
-			t.Error("it is let go of")
-		case unowned && (!s.Sockets[0].Oldest.Known || s.Sockets[0].Oldest.Value < before+0.1):
-			t.Errorf("the request has waited for %v s, 100 ms after %g s", s.Sockets[0].Oldest, before)
+		if !unowned {
+			if s := find(); s != nil {
+				t.Errorf("without Unowned it is told of still: %+v", s)
+			}
+			continue
 		}
+		servertest.Eventually(t, "the request is 100 ms older", func() bool {
+			s := find() // a single listing of the kernel's may miss it
+			return s != nil && s.Sockets[0].Oldest.Known && s.Sockets[0].Oldest.Value >= before+0.1
+		})
 	}
 }
