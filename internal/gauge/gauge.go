@@ -82,8 +82,8 @@ type Gauge struct {
 	// unowned are those of them that were told of as servers before Follow: a
 	// listing that misses one, as the kernel's may while others come and go, is not
 	// its end.
-	unowned map[uint64]bool
-	askWaits  bool
+	unowned  map[uint64]bool
+	askWaits bool
 }
 
 // New opens what every reading needs. The error is [kernel.ErrUnavailable] on a
