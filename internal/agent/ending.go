@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -43,3 +44,34 @@ func (e *end) waits(what string) { e.what.Store(what) }
 
 // done ends the telling.
 func (e *end) done() { e.stop() }
+
+// endSampling stops sampling even if the lab does not read.
+func (a *agent) endSampling(conn io.Closer) {
+	ended := make(chan struct{})
+	go func() {
+		a.sampling.stop()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-a.clock.After(farewellLimit):
+		conn.Close()
+		<-ended
+	}
+}
+
+// stopApps stops all apps at once, then ends what they left behind.
+func (a *agent) stopApps(end *end) error {
+	apps := a.list()
+	for _, p := range apps {
+		p.stop(errStopped)
+	}
+	var err error
+	for _, p := range apps {
+		end.waits("app " + p.spec.Name)
+		<-p.gone
+		err = errors.Join(err, p.leftErr)
+	}
+	end.waits("processes that no app can be made out for")
+	return errors.Join(err, a.observer.killStrays())
+}

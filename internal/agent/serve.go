@@ -128,21 +128,6 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, opts Options) error {
 	return errors.Join(err, stopErr, closeErr)
 }
 
-// endSampling stops sampling even if the lab does not read.
-func (a *agent) endSampling(conn io.Closer) {
-	ended := make(chan struct{})
-	go func() {
-		a.sampling.stop()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-a.clock.After(farewellLimit):
-		conn.Close()
-		<-ended
-	}
-}
-
 func newAgent(conn io.ReadWriter, opts Options) (a *agent, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("becoming a subreaper: %w", err)
@@ -378,22 +363,6 @@ func (a *agent) stopApp(name string) error {
 	p.stop(errStopped)
 	<-p.gone
 	return p.leftErr
-}
-
-// stopApps stops all apps at once, then ends what they left behind.
-func (a *agent) stopApps(end *end) error {
-	apps := a.list()
-	for _, p := range apps {
-		p.stop(errStopped)
-	}
-	var err error
-	for _, p := range apps {
-		end.waits("app " + p.spec.Name)
-		<-p.gone
-		err = errors.Join(err, p.leftErr)
-	}
-	end.waits("processes that no app can be made out for")
-	return errors.Join(err, a.observer.killStrays())
 }
 
 // register writes down what runs, for Sweep.
