@@ -204,37 +204,8 @@ func (l *look) atLimit() *evidence.Listener {
 
 func queueFinding(l *look, o overflow) *Finding {
 	f := &Finding{}
-	var backlog evidence.Value
-	unix := len(o.busy) > 0
-	for i, s := range o.full {
-		if i == 0 {
-			f.What = "The accept queue of " + s.Address + " is full: " + f.n("accept queue", s.Queue) + " wait where " + f.n("backlog", s.Backlog) + " are allowed (the kernel lets one more in)"
-			backlog, f.Subject = s.Backlog, s.Address
-			unix = unix || s.Unix
-		}
-	}
-	for _, e := range o.said {
-		if f.What == "" && e.Kind == evidence.QueueFull {
-			f.What = "The accept queue of " + e.Address + " is full: " + f.n("accept queue", e.Queue) + " of a backlog of " + f.n("backlog", e.Limit)
-			backlog = e.Limit
-		}
-	}
-	if f.What == "" && o.listener != nil {
-		f.What = "The accept queue of " + o.listener.Address + " overflows"
-		f.Subject = o.listener.Address
-		backlog = o.listener.Backlog
-		f.see("backlog", backlog)
-	}
-	if f.What == "" && len(o.said) > 0 {
-		f.What = "An accept queue overflowed"
-		if e := o.said[len(o.said)-1]; e.Port > 0 {
-			f.n("port", evidence.Known(float64(e.Port), evidence.NoUnit, e.From))
-			f.What += " on port " + strconv.Itoa(e.Port) + ", says the kernel's log (possible SYN flooding)"
-		}
-	}
-	if f.What == "" {
-		f.What = "An accept queue of this network namespace overflows; the counter does not tell which"
-	}
+	backlog := whichQueue(f, o)
+	unix := len(o.busy) > 0 || len(o.full) > 0 && o.full[0].Unix
 	// Both count packets: a client that is not answered tries again.
 	if o.rate.Above(0) {
 		f.What += ", and " + f.count("ListenOverflows", o.rate, "connection attempt") + were(o.rate) + " dropped between the readings, a client's further attempts counted again"
@@ -284,6 +255,39 @@ func queueFinding(l *look, o overflow) *Finding {
 	}
 	queueCause(l, f, o, backlog)
 	return f
+}
+
+// whichQueue begins the sentence with the queue that overflows, as far as it is
+// known, and returns its backlog.
+func whichQueue(f *Finding, o overflow) evidence.Value {
+	if len(o.full) > 0 {
+		s := o.full[0]
+		f.What = "The accept queue of " + s.Address + " is full: " + f.n("accept queue", s.Queue) + " wait where " + f.n("backlog", s.Backlog) + " are allowed (the kernel lets one more in)"
+		f.Subject = s.Address
+		return s.Backlog
+	}
+	for _, e := range o.said {
+		if e.Kind == evidence.QueueFull {
+			f.What = "The accept queue of " + e.Address + " is full: " + f.n("accept queue", e.Queue) + " of a backlog of " + f.n("backlog", e.Limit)
+			return e.Limit
+		}
+	}
+	if o.listener != nil {
+		f.What = "The accept queue of " + o.listener.Address + " overflows"
+		f.Subject = o.listener.Address
+		f.see("backlog", o.listener.Backlog)
+		return o.listener.Backlog
+	}
+	if len(o.said) > 0 {
+		f.What = "An accept queue overflowed"
+		if e := o.said[len(o.said)-1]; e.Port > 0 {
+			f.n("port", evidence.Known(float64(e.Port), evidence.NoUnit, e.From))
+			f.What += " on port " + strconv.Itoa(e.Port) + ", says the kernel's log (possible SYN flooding)"
+		}
+		return evidence.Value{}
+	}
+	f.What = "An accept queue of this network namespace overflows; the counter does not tell which"
+	return evidence.Value{}
 }
 
 func queueRule(o overflow) string {
