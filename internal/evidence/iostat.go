@@ -48,20 +48,7 @@ func iostatRow(from Source, columns, words []string) Activity {
 	for i, c := range columns {
 		from.Field = c
 		v := parsedNumber(strings.Replace(words[i], ",", ".", 1), Percent, from)
-		switch c {
-		case "%user":
-			a.User = v
-		case "%nice":
-			a.User = a.User.Plus(v)
-		case "%system":
-			a.System = v
-		case "%iowait":
-			a.IOWait = v
-		case "%steal":
-			a.Steal = v
-		case "%idle":
-			a.Idle = v
-		}
+		a.share(strings.TrimPrefix(c, "%"), v)
 	}
 	return a
 }

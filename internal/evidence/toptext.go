@@ -137,27 +137,33 @@ func (t *topFrames) processes() []Process {
 	return nil
 }
 
+// share takes in one of the shares of the CPUs' time, by the name that top or
+// iostat has for it. The user's comes before what is added to it.
+func (a *Activity) share(name string, v Value) {
+	switch name {
+	case "us", "user":
+		a.User = v
+	case "ni", "nice":
+		a.User = a.User.Plus(v)
+	case "sy", "system":
+		a.System = v
+	case "hi", "si", "irq", "sirq":
+		a.System = a.System.Plus(v)
+	case "id", "idle":
+		a.Idle = v
+	case "wa", "io", "iowait":
+		a.IOWait = v
+	case "st", "steal":
+		a.Steal = v
+	}
+}
+
 func topActivity(at Source, text string) Activity {
 	a := emptyActivity("top", at)
 	for _, m := range topShare().FindAllStringSubmatch(text, -1) {
 		at.Field = m[2]
 		v := parsedNumber(strings.Replace(m[1], ",", ".", 1), Percent, at)
-		switch m[2] {
-		case "us":
-			a.User = v
-		case "ni":
-			a.User = a.User.Plus(v)
-		case "sy":
-			a.System = v
-		case "hi", "si", "irq", "sirq":
-			a.System = a.System.Plus(v)
-		case "id":
-			a.Idle = v
-		case "wa", "io":
-			a.IOWait = v
-		case "st":
-			a.Steal = v
-		}
+		a.share(m[2], v)
 	}
 	return a
 }
